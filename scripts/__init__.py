@@ -1,0 +1,1 @@
+"""Tokens & Time: from raw corpora to the printed paper, one folder per stage and per benchmark."""

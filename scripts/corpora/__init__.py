@@ -1,0 +1,1 @@
+"""Fetching and verifying raw data; readers of word lists and documents."""

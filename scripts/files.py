@@ -1,0 +1,175 @@
+"""Reading that trusts nothing and writing that leaves no half file.
+
+JSONL is split on the newline byte only (a U+2028 inside an answer is text, not a line end), keys are
+sorted and text is ASCII-escaped, so the same rows give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from scripts.records import Record, RecordError
+
+R = TypeVar("R", bound=Record)
+
+
+class DataError(ValueError):
+    """A file holds something that it must not; the message names file, row and remedy."""
+
+
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in out:
+            raise ValueError(f"duplicate key {key!r}")
+        out[key] = value
+    return out
+
+
+def _reject_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Strict JSON: duplicate keys and NaN/Infinity raise ValueError instead of passing silently."""
+    return json.loads(
+        text, object_pairs_hook=_reject_duplicate_keys, parse_constant=_reject_constant
+    )
+
+
+def dump_line(row: dict[str, Any]) -> bytes:
+    """One JSONL line, newline included."""
+    return (
+        json.dumps(row, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(", ", ": "))
+        + "\n"
+    ).encode("ascii")
+
+
+def iterate_jsonl(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) of a JSONL file.
+
+    Raises DataError naming file and line for a line that is not one JSON object, and for a file
+    whose last line has no newline (it was cut).
+    """
+    path = Path(path)
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, start=1):
+            where = f"{path}, line {number}"
+            if not line.endswith(b"\n"):
+                raise DataError(f"{where}: the last line is cut off; build the file again")
+            try:
+                row = parse_json(line)
+            except ValueError as error:
+                raise DataError(f"{where}: not valid JSON ({error}); correct or remove it") from error
+            if not isinstance(row, dict):
+                raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
+            yield number, row
+
+
+def read_records(path: Path | str, kind: type[R]) -> list[R]:
+    """All rows of a JSONL file as records of one kind; a bad row is a DataError naming it."""
+    out: list[R] = []
+    for number, row in iterate_jsonl(path):
+        try:
+            out.append(kind.from_json(row))
+        except (RecordError, TypeError) as error:
+            raise DataError(f"{path}, line {number}: {error}") from error
+    return out
+
+
+def write_records(path: Path | str, records: Iterable[Record]) -> None:
+    """Write records as JSONL in the order given, atomically."""
+    with atomic_write(path, "wb") as handle:
+        for record in records:
+            handle.write(dump_line(record.to_json()))
+
+
+@contextmanager
+def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file beside `path`; on success fsync it and rename it into place.
+
+    On any error the temporary file is removed and what stood at `path` stays as it was.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        text_options = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+        with os.fdopen(descriptor, mode, **text_options) as handle:  # type: ignore[call-overload]
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Write a UTF-8 text file atomically with newline line ends."""
+    with atomic_write(path) as handle:
+        handle.write(text)
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write an indented JSON file with sorted keys, atomically; NaN is an error."""
+    write_text(
+        path,
+        json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+    )
+
+
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file strictly; errors name the file."""
+    path = Path(path)
+    try:
+        return parse_json(path.read_bytes())
+    except ValueError as error:
+        raise DataError(f"{path}: not valid JSON ({error})") from error
+
+
+def sha256_file(path: Path | str, chunk: int = 1 << 20) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as handle:
+        while block := handle.read(chunk):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_csv(path: Path | str, frame: Any) -> None:
+    """Write a pandas frame as CSV with `\\n` line ends and no index; floats keep repr precision."""
+    with atomic_write(path) as handle:
+        frame.to_csv(handle, index=False, lineterminator="\n")
+
+
+def read_csv(path: Path | str, **options: Any) -> Any:
+    """Read a CSV written by `write_csv`. Only the empty string is missing ("None" is text)."""
+    import pandas as pd
+
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+
+
+def write_parquet(path: Path | str, frame: Any) -> None:
+    """Write a pandas frame as Parquet, atomically and with the same bytes for the same frame."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    with atomic_write(path, "wb") as handle:
+        pq.write_table(table, handle, compression="zstd")
+

@@ -1,0 +1,1 @@
+"""Requests in, responses out: the registry of models, the response store, and one module a backend."""

@@ -1,0 +1,1 @@
+"""One small module per inference backend, each with the interface of `scripts.inference.interface`."""

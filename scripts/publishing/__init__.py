@@ -1,0 +1,1 @@
+"""Tables, figures, numbers and captions, from statistics to LaTeX."""

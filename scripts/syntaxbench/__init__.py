@@ -1,0 +1,1 @@
+"""Items, prompts, parsing, scoring, analysis and layouts of SyntaxBench; nothing shared."""

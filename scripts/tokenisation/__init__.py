@@ -1,0 +1,1 @@
+"""Tokenisers and what they do to a text."""

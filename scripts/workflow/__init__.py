@@ -1,0 +1,1 @@
+"""Code digests, configuration checks and explanations for the Snakefile; light imports only."""
