@@ -1,0 +1,166 @@
+"""Chance-corrected agreement and class-conditional metrics.
+
+Conventions (checked against SyntaxBench tables 3 and 7): a reply that could not be parsed counts as
+the *opposite* label on binary tasks; on string tasks chance agreement is the probability that two
+gold answers agree (1/n when all are distinct); integer weights act on values, not on ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from scripts.statistics.flags import MISSING, ONE_CLASS, ZERO_MARGIN
+
+NAN = float("nan")
+
+#: Lower bound (inclusive) and name of the bands of Landis & Koch, Biometrics 33 (1977) 159-174.
+BANDS = (
+    (0.8, "almost_perfect"),
+    (0.6, "substantial"),
+    (0.4, "moderate"),
+    (0.2, "fair"),
+    (0.0, "slight"),
+)
+
+
+class Flagged(NamedTuple):
+    """A value and why it is undefined; `flag` is empty for a sound value."""
+
+    value: float
+    flag: str
+
+
+class BinaryCounts(NamedTuple):
+    """Confusion counts of a binary task."""
+
+    tp: int
+    fn: int
+    fp: int
+    tn: int
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return sum(self)
+
+
+class ClassMetrics(NamedTuple):
+    """Sensitivity, specificity and Matthews correlation, with the flags of undefined ones."""
+
+    tpr: float
+    tnr: float
+    mcc: float
+    flag: str
+
+
+def binary_counts(gold_positive: ArrayLike, correct: ArrayLike) -> BinaryCounts:
+    """Confusion counts from gold labels and correctness; a wrong answer is the opposite label.
+
+    Both arguments: boolean, shape (n,). A parse error is wrong, hence the opposite label.
+    """
+    gold = np.asarray(gold_positive, dtype=bool)
+    right = np.asarray(correct, dtype=bool)
+    if gold.shape != right.shape:
+        raise ValueError(f"shapes differ: gold {gold.shape}, correct {right.shape}")
+    return BinaryCounts(
+        int(np.sum(gold & right)),
+        int(np.sum(gold & ~right)),
+        int(np.sum(~gold & ~right)),
+        int(np.sum(~gold & right)),
+    )
+
+
+def chance_corrected(observed: float, chance: float) -> Flagged:
+    """(p_o - p_e) / (1 - p_e); flagged `one_class` when chance alone gives full agreement."""
+    if math.isnan(observed) or math.isnan(chance):
+        return Flagged(NAN, MISSING)
+    if chance >= 1:
+        return Flagged(NAN, ONE_CLASS)
+    return Flagged((observed - chance) / (1 - chance), "")
+
+
+def kappa_binary(counts: BinaryCounts) -> Flagged:
+    """Unweighted Cohen kappa of a 2x2 table (Cohen 1960)."""
+    n = counts.n
+    if n == 0:
+        return Flagged(NAN, MISSING)
+    tp, fn, fp, tn = counts
+    chance = ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / n**2
+    return chance_corrected((tp + tn) / n, chance)
+
+
+def kappa_string(correct: int, n: int, chance_agreement: float) -> Flagged:
+    """Kappa of an open string task; `chance_agreement` from `gold_collision`."""
+    return Flagged(NAN, MISSING) if n == 0 else chance_corrected(correct / n, chance_agreement)
+
+
+def gold_collision(gold: ArrayLike) -> float:
+    """Probability that two draws from the gold answers agree: 1/n when all n are distinct."""
+    answers = np.asarray(gold)
+    if answers.size == 0:
+        return NAN
+    _, counts = np.unique(answers, return_counts=True)
+    return float(np.sum((counts / answers.size) ** 2))
+
+
+def mean_absolute_cross_difference(a: ArrayLike, b: ArrayLike) -> float:
+    """Mean of |a_i - b_j| over all pairs, in O((n + m) log m) time."""
+    x, y = np.asarray(a, dtype=float), np.sort(np.asarray(b, dtype=float))
+    below = np.searchsorted(y, x)
+    cumulative = np.concatenate([[0.0], np.cumsum(y)])
+    total = cumulative[-1]
+    sums = x * below - cumulative[below] + (total - cumulative[below]) - x * (y.size - below)
+    return float(sums.sum() / (x.size * y.size))
+
+
+def kappa_linear(gold: ArrayLike, predicted: ArrayLike) -> Flagged:
+    """Cohen kappa with linear weights |y_pred - y_true| on the *values* (Cohen 1968).
+
+    Shapes (n,). Equal to scikit-learn's `weights="linear"` on a full integer grid of labels;
+    without the grid scikit-learn weights label ranks, so that 1000 costs no more than 11.
+    Non-finite pairs must be left out by the caller (ValueError).
+    """
+    truth, answer = np.asarray(gold, dtype=float), np.asarray(predicted, dtype=float)
+    if truth.shape != answer.shape:
+        raise ValueError(f"shapes differ: gold {truth.shape}, predicted {answer.shape}")
+    if truth.size == 0:
+        return Flagged(NAN, MISSING)
+    if not (np.isfinite(truth).all() and np.isfinite(answer).all()):
+        raise ValueError("kappa_linear needs finite values; leave parse errors out first")
+    expected = mean_absolute_cross_difference(truth, answer)
+    if expected <= 0:
+        return Flagged(NAN, ONE_CLASS)
+    return Flagged(1 - float(np.abs(truth - answer).mean()) / expected, "")
+
+
+def landis_koch(kappa: float) -> str:
+    """Band of a kappa, lower bound inclusive; `poor` below zero, empty for NaN.
+
+    Kappa is rounded to 12 decimals first: 0.8 computed as 0.7999999999999999 keeps its band.
+    """
+    if math.isnan(kappa):
+        return ""
+    value = round(kappa, 12)
+    return next((name for lower, name in BANDS if value >= lower), "poor")
+
+
+def class_metrics(counts: BinaryCounts) -> ClassMetrics:
+    """TPR, TNR and MCC of a binary task.
+
+    A rate over an absent class is NaN with flag `one_class`; MCC with an empty margin is 0 (the
+    limit, and scikit-learn's value), with flag `zero_margin` where both classes are present.
+    """
+    tp, fn, fp, tn = counts
+    if counts.n == 0:
+        return ClassMetrics(NAN, NAN, NAN, MISSING)
+    positives, negatives = tp + fn, fp + tn
+    product = positives * negatives * (tp + fp) * (fn + tn)
+    mcc = (tp * tn - fp * fn) / math.sqrt(product) if product else 0.0
+    flag = ONE_CLASS if not (positives and negatives) else ("" if product else ZERO_MARGIN)
+    return ClassMetrics(
+        tp / positives if positives else NAN, tn / negatives if negatives else NAN, mcc, flag
+    )

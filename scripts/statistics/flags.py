@@ -1,0 +1,32 @@
+"""Why a value could not be computed, or needs care. One vocabulary for every statistics file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Two paired classifiers never disagree: a ceiling or floor, not evidence of a difference.
+NO_DISCORDANT_PAIRS = "no_discordant_pairs"
+#: Gold labels (or gold and answers) hold one class only.
+ONE_CLASS = "one_class"
+#: All values are equal, so that nothing can be correlated or scaled.
+CONSTANT = "constant"
+#: A row or column of a contingency table sums to zero.
+ZERO_MARGIN = "zero_margin"
+#: There is no value at all.
+MISSING = "missing"
+#: There are fewer values than were planned.
+INCOMPLETE = "incomplete"
+
+FLAGS = (NO_DISCORDANT_PAIRS, ONE_CLASS, CONSTANT, ZERO_MARGIN, MISSING, INCOMPLETE)
+
+
+def join_flags(flags: Iterable[str | None]) -> str:
+    """The distinct flags in the order of `FLAGS`, separated by `;`; empty when there is none.
+
+    Raises ValueError for a word that is not a flag.
+    """
+    found = {flag for flag in flags if flag}
+    unknown = found - set(FLAGS)
+    if unknown:
+        raise ValueError(f"unknown flag(s) {sorted(unknown)}; known: {list(FLAGS)}")
+    return ";".join(flag for flag in FLAGS if flag in found)
