@@ -229,7 +229,7 @@ def tide_majority(g: dict[str, Any]) -> Any:
 
 
 def tide_partial_property(g: dict[str, Any]) -> Any:
-    """The expected text is one of three known properties; it holds for every weight inside (0, 1)."""
+    """The expected text is one of three properties; all hold for any weight in (0, 1)."""
     holds = {
         "partial == 0": lambda partial, strict: partial == 0,
         "partial == 1": lambda partial, strict: partial == 1,
