@@ -1,0 +1,157 @@
+"""Text for LaTeX: nothing that a model or a document wrote reaches TeX as markup.
+
+`escape` is the only door. It knows which characters the paper's fonts can draw; everything else,
+control and direction characters included, is printed as its code point, so that hostile text is
+visible as text and the compile log stays free of "Missing character".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import groupby
+
+EN_DASH = "–"
+MINUS = "−"
+
+# Characters with a meaning in TeX or that the font's TeX ligatures would turn into other signs.
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    '"': r"\textquotedbl{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    # Signs that the text font lacks.
+    "−": r"\ensuremath{-}",
+    "≈": r"\ensuremath{\approx}",
+    "≠": r"\ensuremath{\neq}",
+    "≤": r"\ensuremath{\leq}",
+    "≥": r"\ensuremath{\geq}",
+    "∞": r"\ensuremath{\infty}",
+    "→": r"\ensuremath{\to}",
+}
+
+# Drawn by the main font (Noto Serif); checked against the font itself by a test.
+_MAIN = (
+    (0x0020, 0x007E),
+    (0x00A1, 0x00AC),
+    (0x00AE, 0x024F),
+    (0x0391, 0x03A1),
+    (0x03A3, 0x03CE),
+    (0x0400, 0x045F),
+    (0x1E00, 0x1EFF),
+    (0x2010, 0x2015),
+    (0x2018, 0x201E),
+    (0x2020, 0x2022),
+    (0x2026, 0x2026),
+    (0x2030, 0x2030),
+    (0x2039, 0x203A),
+    (0x20AC, 0x20AC),
+    (0x2122, 0x2122),
+)
+# Drawn by the CJK font, which xeCJK chooses by itself.
+_CJK = ((0x3001, 0x3002), (0x3008, 0x3011), (0x3041, 0x3096), (0x30A1, 0x30FA), (0x4E00, 0x9FA5))
+_ARABIC = ((0x060C, 0x060C), (0x061F, 0x061F), (0x0621, 0x063A), (0x0641, 0x0652), (0x0660, 0x0669))
+_BENGALI = (
+    (0x0981, 0x0983),
+    (0x0985, 0x098C),
+    (0x098F, 0x0990),
+    (0x0993, 0x09A8),
+    (0x09AA, 0x09B0),
+    (0x09B2, 0x09B2),
+    (0x09B6, 0x09B9),
+    (0x09BC, 0x09C4),
+    (0x09C7, 0x09C8),
+    (0x09CB, 0x09CE),
+    (0x09E6, 0x09EF),
+)
+_SCRIPTS = {"plain": (*_MAIN, *_CJK), "arabic": _ARABIC, "bengali": _BENGALI}
+
+
+def _script(character: str) -> str:
+    if character in _SPECIAL:
+        return "plain"
+    point = ord(character)
+    for script, ranges in _SCRIPTS.items():
+        if any(low <= point <= high for low, high in ranges):
+            return script
+    return "code"
+
+
+def code_point(character: str) -> str:
+    """A character as plain ASCII text, for example `<U+202E>`."""
+    return f"<U+{ord(character):04X}>"
+
+
+def escape(text: str) -> str:
+    """Text as LaTeX source that prints it: whatever it holds is never a command.
+
+    A character that no font of the paper can draw, a control character, a direction mark or a lone
+    surrogate comes out as its code point. Runs in Arabic and Bengali script are set in their fonts.
+    The result is valid UTF-8, has no newline and no blank line.
+    """
+    out: list[str] = []
+    for script, run in groupby(text, key=_script):
+        characters = list(run)
+        if script == "code":
+            codes = "".join(code_point(c) for c in characters)
+            out.append(rf"\texttt{{{''.join(_SPECIAL.get(c, c) for c in codes)}}}")
+        elif script == "plain":
+            source = "".join(_SPECIAL.get(c, c) for c in characters)
+            # Two hyphens or two commas in a row would become one other sign.
+            out.append(re.sub(r"([-,])(?=\1)", r"\1{}", source))
+        else:
+            out.append(rf"\text{script}{{{''.join(characters)}}}")
+    return "".join(out)
+
+
+def escape_prose(text: str) -> str:
+    """`escape` for our own sentences: a straight apostrophe becomes a typographic one."""
+    return escape(text.replace("'", "’"))
+
+
+def escape_breakable(text: str, every: int = 8) -> str:
+    """Like `escape`, with a possible line break after every few characters of an unbroken word."""
+    pieces: list[str] = []
+    for part in re.split(r"( +)", text):
+        chunks = [part[i : i + every] for i in range(0, len(part), every)]
+        pieces.append(r"\allowbreak{}".join(escape(chunk) for chunk in chunks))
+    return "".join(pieces)
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters of a text, with a remark on how many were left out."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… [{len(text) - limit} more characters]"
+
+
+def macro_name(name: str) -> str:
+    """A command name made of ASCII letters only, as TeX wants it.
+
+    Raises ValueError when the name holds anything else or is empty.
+    """
+    if not re.fullmatch(r"[A-Za-z]+", name):
+        raise ValueError(f"macro name {name!r}: use the letters A-Z and a-z only")
+    return name
+
+
+def new_command(name: str, body: str) -> str:
+    r"""One `\newcommand` line; `body` is LaTeX source (escape foreign text first)."""
+    return rf"\newcommand{{\{macro_name(name)}}}{{{body}}}"
+
+
+def label(name: str) -> str:
+    """A reference label of letters, digits and hyphens made from any name."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-").lower()

@@ -1,0 +1,30 @@
+"""Rule script: one table of SyntaxBench from the statistics.
+
+input: the statistics CSVs that the table needs (artefacts.TABLES); output: `tex`, `csv`;
+params: `context` (captions.publication_params); wildcards or params: `name`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scripts import files
+from scripts.publishing.captions import Context
+from scripts.publishing.tables import write_table
+from scripts.syntaxbench import tables
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def main(snakemake: Any) -> None:
+    """Read the inputs, build the table, write both forms."""
+    frames = {Path(path).stem: files.read_csv(path) for path in snakemake.input}
+    context = Context.from_params(snakemake.params.context, "syntaxbench")
+    table = tables.build(snakemake.wildcards.name, frames, context)
+    write_table(table, snakemake.output.tex, snakemake.output.csv)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821
