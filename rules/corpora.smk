@@ -1,0 +1,18 @@
+# Raw corpora: fetched once, verified by checksum, kept in data/raw. What ships with the project
+# lies in data/embedded and is verified when it is read.
+
+
+rule fetch_corpus:
+    """Download one source; a wrong checksum is an error and keeps nothing."""
+    output:
+        "data/raw/{source}/{file}",
+    log:
+        "logs/fetch_corpus/{source}/{file}.log",
+    params:
+        source=lambda wildcards: ordered(config["corpora"][wildcards.source]),
+        code=code_digest("scripts/corpora/fetch_corpus.py"),
+    resources:
+        mem_mb=500,
+        runtime=60,
+    script:
+        "../scripts/corpora/fetch_corpus.py"

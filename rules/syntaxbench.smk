@@ -1,0 +1,175 @@
+# SyntaxBench from corpora to scores.
+SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
+
+
+def corpus_file(role):
+    """The file of the corpus that plays a role (vocabulary, palindromes, documents)."""
+    return config["corpora"][SB["corpora"][role]]["path"]
+
+
+def model_inputs(wildcards):
+    """Files that a model's backend reads: converted weights, an archive, baseline answers."""
+    entry = MODELS[wildcards.model]
+    if entry["backend"] == "baseline":
+        return {"answers": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
+    if entry["backend"] == "archive":
+        path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
+        return {"answers": path}
+    if entry["source"].startswith("embedded:"):
+        name = entry["source"].removeprefix("embedded:")
+        return {"weights": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
+    return {}
+
+
+rule syntaxbench_build_items:
+    """Test items and held-out demonstrations of one task."""
+    input:
+        vocabulary=corpus_file("vocabulary"),
+        palindromes=corpus_file("palindromes"),
+        documents=corpus_file("documents"),
+    output:
+        items=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
+        demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
+    log:
+        f"{RESULTS}/logs/syntaxbench/build_items/{{task}}.log",
+    params:
+        task=lambda wildcards: ordered(SB["tasks"][wildcards.task]),
+        corpora={role: ordered(config["corpora"][name]) for role, name in sorted(SB["corpora"].items())},
+        document_words=SB["document_words"],
+        demonstrations=max(SB["shots"]),
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/build_items.py"),
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/build_items.py"
+
+
+rule syntaxbench_build_requests:
+    """One prompt per item and number of shots, independent of the model."""
+    input:
+        items=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
+        demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
+        prompt="scripts/syntaxbench/prompts/{task}.yaml",
+    output:
+        requests=f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl",
+    log:
+        f"{RESULTS}/logs/syntaxbench/build_requests/{{task}}.log",
+    params:
+        shots=SB["shots"],
+        decoding=narrow(SB["decoding"], "temperature", "top_p", "repetition_penalty"),
+        constrained=SB["constrained"],
+        code=code_digest("scripts/syntaxbench/build_requests.py"),
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/build_requests.py"
+
+
+rule syntaxbench_build_baseline_answers:
+    """Answers of a baseline to every request: majority, uniform or library solver."""
+    input:
+        requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
+        items=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        demonstrations=expand(
+            f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl", task=SB_TASKS
+        ),
+    output:
+        answers=f"{RESULTS}/syntaxbench/baselines/{{model}}.jsonl",
+    log:
+        f"{RESULTS}/logs/syntaxbench/build_baseline_answers/{{model}}.log",
+    params:
+        baseline=lambda wildcards: MODELS[wildcards.model]["source"],
+        tasks=SB_TASKS,
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/build_baseline_answers.py"),
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/build_baseline_answers.py"
+
+
+rule syntaxbench_run_model:
+    """One process answers every task, shot count and item for one model in one mode."""
+    input:
+        unpack(model_inputs),
+        requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
+    output:
+        responses=expand(
+            f"{RESULTS}/syntaxbench/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
+            task=SB_TASKS,
+            setting=SB_SETTINGS,
+            allow_missing=True,
+        ),
+        manifest=f"{RESULTS}/manifests/syntaxbench/{{model}}.{{mode}}.json",
+    log:
+        f"{RESULTS}/logs/syntaxbench/run_model/{{model}}.{{mode}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/syntaxbench/run_model/{{model}}.{{mode}}.tsv"
+    params:
+        benchmark="syntaxbench",
+        name=lambda wildcards: wildcards.model,
+        mode=lambda wildcards: wildcards.mode,
+        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        tasks=SB_TASKS,
+        shots=SB["shots"],
+        max_new_tokens=lambda wildcards: token_limit(wildcards, SB),
+        store=lambda wildcards: (
+            f"{RESULTS}/store/syntaxbench/{wildcards.model}/{wildcards.mode}.jsonl"
+        ),
+        code=lambda wildcards: code_digest(
+            "scripts/inference/run_model.py", backend_module(MODELS[wildcards.model]["backend"])
+        ),
+    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    resources:
+        gpu=gpus,
+        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
+        runtime=2880,
+    script:
+        "../scripts/inference/run_model.py"
+
+
+rule syntaxbench_score_responses:
+    """Parse and score every response of one model in one mode."""
+    input:
+        items=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
+        responses=expand(
+            f"{RESULTS}/syntaxbench/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
+            task=SB_TASKS,
+            setting=SB_SETTINGS,
+            allow_missing=True,
+        ),
+    output:
+        scores=f"{RESULTS}/syntaxbench/scores/{{model}}.{{mode}}.parquet",
+    log:
+        f"{RESULTS}/logs/syntaxbench/score_responses/{{model}}.{{mode}}.log",
+    params:
+        code=code_digest("scripts/syntaxbench/score_responses.py"),
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    script:
+        "../scripts/syntaxbench/score_responses.py"
+
+
+rule syntaxbench_gather_scores:
+    """All scores in one file."""
+    input:
+        scores=[
+            f"{RESULTS}/syntaxbench/scores/{model}.{mode}.parquet" for model, mode in SB_RUNS
+        ],
+    output:
+        scores=f"{RESULTS}/syntaxbench/scores.parquet",
+    log:
+        f"{RESULTS}/logs/syntaxbench/gather_scores.log",
+    params:
+        code=code_digest("scripts/syntaxbench/gather_scores.py"),
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/gather_scores.py"

@@ -1,0 +1,111 @@
+# SyntaxBench from scores to statistics, tables and figures.
+from scripts.syntaxbench.artefacts import FIGURES, TABLES
+
+SB_STATISTICS = [
+    "cells",
+    "leaderboard",
+    "mcnemar_models",
+    "mcnemar_summary",
+    "mcnemar_modes",
+    "english_random",
+    "kendall",
+    "effect_sizes",
+    "tolerance",
+    "families",
+]
+SB_TOKEN_STATISTICS = [
+    "tokens_headline",
+    "tokens_summary",
+    "tokens_bins",
+    "tokens_off_by_one",
+]
+SB_FOLDER = f"{RESULTS}/syntaxbench"
+
+
+def sb_statistics(names):
+    return [f"{SB_FOLDER}/statistics/{name}.csv" for name in names]
+
+
+def tokenised_models():
+    """Models of the run whose tokeniser is at hand."""
+    return [name for name in SB_MODELS if MODELS[name].get("tokenizer", "none") != "none"]
+
+
+def tokenizer_files(wildcards):
+    """Local files of a model's tokeniser; none when it comes from the hub."""
+    entry = MODELS[wildcards.model]
+    tokenizer = entry.get("tokenizer")
+    if tokenizer == "same" and entry["source"].startswith("embedded:"):
+        return [f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}/tokenizer.json"]
+    if isinstance(tokenizer, dict) and "file" in tokenizer:
+        return [tokenizer["file"]]
+    return []
+
+
+rule syntaxbench_compute_statistics:
+    """Every cell, confidence interval, paired test and family, from the scores."""
+    input:
+        scores=f"{SB_FOLDER}/scores.parquet",
+    output:
+        **{name: f"{SB_FOLDER}/statistics/{name}.csv" for name in SB_STATISTICS},
+    log:
+        f"{RESULTS}/logs/syntaxbench/compute_statistics.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/syntaxbench/compute_statistics.tsv"
+    params:
+        models=SB_MODELS,
+        baselines=SB_BASELINES,
+        modes={name: sorted(MODELS[name]["modes"]) for name in sorted(SB_MODELS + SB_BASELINES)},
+        tasks={task: SB["tasks"][task]["items"] for task in SB_TASKS},
+        shots=SB["shots"],
+        headline_shots=SB["headline_shots"],
+        statistics=ordered(SB["statistics"]),
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/compute_statistics.py"),
+    resources:
+        mem_mb=3000,
+        runtime=30,
+    script:
+        "../scripts/syntaxbench/compute_statistics.py"
+
+
+rule syntaxbench_tokenise_inputs:
+    """What one model's tokeniser makes of the raw inputs."""
+    input:
+        tokenizer=tokenizer_files,
+        items=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+    output:
+        tokens=f"{SB_FOLDER}/tokenisation/{{model}}.csv",
+    log:
+        f"{RESULTS}/logs/syntaxbench/tokenise_inputs/{{model}}.log",
+    params:
+        entry=lambda wildcards: narrow(
+            MODELS[wildcards.model], "source", "revision", "tokenizer"
+        ),
+        code=code_digest("scripts/syntaxbench/tokenise_inputs.py"),
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    script:
+        "../scripts/syntaxbench/tokenise_inputs.py"
+
+
+rule syntaxbench_analyse_tokenisation:
+    """Accuracy by token count, tokens per character, and errors inside sub-words."""
+    input:
+        scores=f"{SB_FOLDER}/scores.parquet",
+        tokens=[f"{SB_FOLDER}/tokenisation/{model}.csv" for model in tokenised_models()],
+    output:
+        **{name: f"{SB_FOLDER}/statistics/{name}.csv" for name in SB_TOKEN_STATISTICS},
+    log:
+        f"{RESULTS}/logs/syntaxbench/analyse_tokenisation.log",
+    params:
+        models=tokenised_models(),
+        statistics=narrow(SB["statistics"], "resamples", "level", "token_bins"),
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/analyse_tokenisation.py"),
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    script:
+        "../scripts/syntaxbench/analyse_tokenisation.py"

@@ -1,0 +1,182 @@
+"""Checking the configuration before anything runs, with messages a person can act on."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA_FILE = ROOT / "config" / "schema.yaml"
+
+# Keys that once existed, and what to write instead.
+RETIRED_KEYS: dict[str, str] = {}
+
+
+class ConfigurationError(ValueError):
+    """The configuration cannot be used; the message lists every problem found."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        super().__init__(
+            f"the configuration has {len(self.problems)} problem(s):\n{lines}\n"
+            "Keys and values are documented in docs/configuration.md and config/schema.yaml."
+        )
+
+
+def check_configuration(config: Mapping[str, Any], schema_file: Path = SCHEMA_FILE) -> None:
+    """Raise ConfigurationError unless the configuration fits the schema and is consistent."""
+    schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
+    problems = list(schema_problems(config, schema))
+    if not problems:
+        problems = list(consistency_problems(config))
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def schema_problems(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
+    """One sentence per violation: the key, the value, and what is allowed."""
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = sorted(validator.iter_errors(config), key=lambda e: [str(p) for p in e.absolute_path])
+    for error in errors:
+        yield from _explain(error)
+
+
+def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
+    key = ".".join(str(part) for part in error.absolute_path) or "(top level)"
+    schema: Any = error.schema
+    if error.validator == "additionalProperties":
+        known = sorted(schema.get("properties", {}))
+        for name in sorted(set(error.instance) - set(known)):
+            path = name if key == "(top level)" else f"{key}.{name}"
+            if path in RETIRED_KEYS:
+                yield f"{path}: this key was retired; {RETIRED_KEYS[path]}"
+                continue
+            near = difflib.get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            yield f"{path}: unknown key; {hint}allowed here: {', '.join(known)}"
+    elif error.validator == "enum":
+        allowed = ", ".join(map(repr, error.validator_value))
+        yield f"{key}: {error.instance!r} is not allowed; allowed: {allowed}"
+    elif error.validator == "required":
+        missing = sorted(set(error.validator_value) - set(error.instance))
+        yield f"{key}: missing key(s) {', '.join(missing)}"
+    elif error.validator == "type":
+        wanted = error.validator_value
+        wanted = wanted if isinstance(wanted, str) else " or ".join(wanted)
+        yield f"{key}: {error.instance!r} is {_type_name(error.instance)}, expected {wanted}"
+    elif error.validator in ("anyOf", "oneOf"):
+        yield f"{key}: {_short(error.instance)} fits none of the forms allowed; " + _forms(schema)
+    else:
+        yield f"{key}: {_short(error.instance)}: {error.message}"
+
+
+def _forms(schema: Mapping[str, Any]) -> str:
+    forms = schema.get("anyOf") or schema.get("oneOf") or []
+    return "allowed: " + "; or ".join(
+        str(form.get("description") or form.get("enum") or form.get("type") or form)
+        for form in forms
+    )
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "a boolean", str: "a string", int: "an integer", float: "a number"}
+    names |= {list: "a list", dict: "a mapping", type(None): "empty"}
+    return names.get(type(value), type(value).__name__)
+
+
+def consistency_problems(config: Mapping[str, Any]) -> Iterator[str]:
+    """What a schema cannot say: names that must exist elsewhere, and limits that must agree."""
+    roster = config["models"]
+    corpora = config["corpora"]
+    limit = config["run"].get("gpu_limit")
+    for benchmark in config["run"]["benchmarks"]:
+        section = config.get(benchmark)
+        if section is None:
+            yield f"run.benchmarks: {benchmark!r} has no section of that name"
+            continue
+        for group in ("models", "baselines"):
+            for name in section.get(group, []):
+                key = f"{benchmark}.{group}"
+                if name not in roster:
+                    near = difflib.get_close_matches(name, list(roster), n=1)
+                    hint = f"did you mean {near[0]!r}? " if near else ""
+                    yield f"{key}: {name!r} is not in models; {hint}known: {', '.join(roster)}"
+                elif (roster[name]["backend"] == "baseline") != (group == "baselines"):
+                    yield f"{key}: {name!r} has backend {roster[name]['backend']!r}"
+        repeated = sorted({n for n in section["models"] if section["models"].count(n) > 1})
+        if repeated:
+            yield f"{benchmark}.models: listed twice: {', '.join(repeated)}"
+        for role, name in section.get("corpora", {}).items():
+            if name not in corpora:
+                yield (
+                    f"{benchmark}.corpora.{role}: {name!r} is not in corpora; "
+                    f"known: {', '.join(corpora)}"
+                )
+        for name in section.get("models", []):
+            needed = gpus_needed(roster[name]) if name in roster else 0
+            if limit is not None and needed > limit:
+                yield (
+                    f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
+                    "raise the limit or lower tensor_parallel"
+                )
+        shots = section.get("shots", [])
+        if shots != sorted(set(shots)):
+            yield f"{benchmark}.shots: {shots} must be increasing without repetition"
+        if section.get("headline_shots") not in shots:
+            yield (
+                f"{benchmark}.headline_shots: {section.get('headline_shots')!r} "
+                f"is not one of shots {shots}"
+            )
+        low, high = section.get("document_words", [0, 0])
+        if low > high:
+            yield f"{benchmark}.document_words: {low} is above {high}"
+
+
+def gpus_needed(entry: Mapping[str, Any]) -> int:
+    """GPUs that one process of this model occupies (0 for a remote server or a CPU model)."""
+    if entry["backend"] == "vllm":
+        return int(entry.get("tensor_parallel", 1))
+    return int(entry.get("gpus", 0))
+
+
+def read_yaml(path: Path) -> Any:
+    """YAML with duplicate keys refused: the second would silently replace the first."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = loader.construct_object(key_node)  # type: ignore[no-untyped-call]
+            if key in seen:
+                raise ConfigurationError(
+                    [f"{path}, line {key_node.start_mark.line + 1}: {key!r} stands twice"]
+                )
+            seen.add(key)
+        return loader.construct_mapping(node, deep=True)
+
+    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        raise ConfigurationError([f"{path}: not valid YAML: {error}"]) from error
+
+
+def configuration_hash(config: Mapping[str, Any]) -> str:
+    """SHA-256 (16 hexadecimal characters) of the configuration, independent of key order."""
+    text = json.dumps(config, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]

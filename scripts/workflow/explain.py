@@ -1,0 +1,123 @@
+"""Say before a run what it would do and why: `python -m scripts.workflow.explain [snakemake options]`.
+
+Asks Snakemake for a dry run and groups its jobs by rule and cause. For inference it adds how many
+answers the store already holds for the model, so that the price of a run is known beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CODE_DIGEST = re.compile(r"'?[0-9a-f]{16}'?")
+
+
+@dataclass
+class PlannedJob:
+    """One job of a dry run, as Snakemake prints it."""
+
+    rule: str
+    output: list[str] = field(default_factory=list)
+    input: list[str] = field(default_factory=list)
+    reason: str = ""
+    wildcards: dict[str, str] = field(default_factory=dict)
+
+
+def planned_jobs(text: str) -> list[PlannedJob]:
+    """The jobs in the text that `snakemake -n` prints."""
+    jobs: list[PlannedJob] = []
+    for line in text.splitlines():
+        head = re.fullmatch(r"(?:local)?(?:rule|checkpoint) (\w+):", line)
+        if head:
+            jobs.append(PlannedJob(head[1]))
+            continue
+        body = re.fullmatch(r"    (\w+): (.*)", line)
+        if not jobs or not body:
+            continue
+        key, value = body[1], body[2].strip()
+        if key in ("input", "output"):
+            setattr(jobs[-1], key, value.split(", "))
+        elif key == "reason":
+            jobs[-1].reason = value
+        elif key == "wildcards":
+            jobs[-1].wildcards = dict(pair.split("=", 1) for pair in value.split(", "))
+    return jobs
+
+
+def cause(reason: str) -> str:
+    """Snakemake's reason in one short sentence."""
+    if reason.startswith("Missing output files"):
+        return "not built yet"
+    if reason.startswith("Input files updated by another job"):
+        return "an input is built again"
+    if reason.startswith("Updated input files"):
+        return "an input changed: " + reason.split(":", 1)[1].strip()
+    if reason.startswith("Params have changed"):
+        before, now = re.search(r"before: (.*) now: (.*)$", reason, re.S).groups()  # type: ignore[union-attr]
+        changed = [part for part in _entries(before) + _entries(now) if part]
+        if changed and all(CODE_DIGEST.fullmatch(part) for part in changed):
+            return "its code changed (the script, a module that it imports, or a locked package)"
+        return f"its parameters changed: {before} → {now}"
+    return reason or "requested"
+
+
+def _entries(text: str) -> list[str]:
+    return [] if text.startswith("<") else re.split(r", (?=[^ ])", text)
+
+
+def describe(jobs: Iterable[PlannedJob]) -> Iterator[str]:
+    """Lines for a person: one block a rule, in the order of the plan's first mention."""
+    groups: dict[str, dict[str, list[PlannedJob]]] = defaultdict(lambda: defaultdict(list))
+    for job in jobs:
+        groups[job.rule][cause(job.reason)].append(job)
+    if not groups:
+        yield "Nothing to do: every output is up to date."
+        return
+    total = sum(len(found) for causes in groups.values() for found in causes.values())
+    yield f"{total} job(s) would run:"
+    for rule, causes in groups.items():
+        yield f"  {rule}"
+        for why, found in causes.items():
+            yield f"    {len(found):4d} × {why}"
+            for job in found:
+                if rule.endswith("run_model"):
+                    yield "           " + inference_price(job)
+
+
+def inference_price(job: PlannedJob) -> str:
+    """Requests of an inference job beside the answers that its store holds."""
+    requests = sum(_lines(Path(file)) for file in job.input if "/requests/" in file)
+    model, mode = job.wildcards.get("model", ""), job.wildcards.get("mode", "")
+    stores = [
+        path
+        for output in job.output[:1]
+        for path in sorted(Path(output.split("/")[0]).glob(f"**/store/*/{model}/{mode}*.jsonl"))
+    ]
+    stored = sum(_lines(path) for path in stores)
+    known = f"{requests} requests" if requests else "requests not built yet"
+    return f"{model} ({mode}): {known}, {stored} answers in its store; only missing ones are generated"
+
+
+def _lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the dry run and print the explanation; return Snakemake's exit status."""
+    snakemake = Path(sys.executable).with_name("snakemake")
+    command = [str(snakemake), "--dry-run", "--nolock", *arguments]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        print(finished.stdout + finished.stderr, file=sys.stderr)
+        return finished.returncode
+    print("\n".join(describe(planned_jobs(finished.stdout + "\n" + finished.stderr))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

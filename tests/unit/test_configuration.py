@@ -1,0 +1,138 @@
+"""A mistake in the configuration is named with its key, its value and what is allowed."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from scripts.workflow.configuration import (
+    ConfigurationError,
+    check_configuration,
+    configuration_hash,
+    gpus_needed,
+    read_yaml,
+)
+
+
+def load(repository: Path, *overlays: str) -> dict[str, Any]:
+    config = read_yaml(repository / "config.yaml")
+    for name in overlays:
+        update_config(config, read_yaml(repository / "config" / name))
+    return config
+
+
+@pytest.fixture
+def config(repository: Path) -> dict[str, Any]:
+    return copy.deepcopy(load(repository))
+
+
+@pytest.mark.parametrize("overlays", [(), ("embedded.yaml",), ("replay.yaml",)])
+def test_shipped_configurations_are_valid(repository: Path, overlays: tuple[str, ...]) -> None:
+    check_configuration(load(repository, *overlays))
+
+
+def set_key(config: dict[str, Any], path: str, value: Any) -> None:
+    *parents, last = path.split("/")
+    for part in parents:
+        config = config[part]
+    config[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("run/seeds", 1, ["run.seeds: unknown key", "did you mean 'seed'?", "allowed here:"]),
+        ("syntaxbenhc", {}, ["syntaxbenhc: unknown key", "did you mean 'syntaxbench'?"]),
+        ("run/kind", "fast", ["run.kind: 'fast' is not allowed", "'embedded'"]),
+        ("run/seed", "42", ["run.seed: '42' is a string, expected integer"]),
+        ("run/seed", True, ["run.seed: True is a boolean, expected integer"]),
+        ("run/results", "../elsewhere", ["run.results", "does not match"]),
+        ("models/qwen3.5-2b/backend", "llama", ["models.qwen3.5-2b.backend", "'vllm'"]),
+        ("models/qwen3.5-2b/tokenizer", 7, ["models.qwen3.5-2b.tokenizer: 7 fits none", "hub"]),
+        ("models/qwen3.5-2b/modes", [], ["models.qwen3.5-2b.modes: []"]),
+        ("models/bad name", {}, ["bad name"]),
+        ("syntaxbench/models", ["qwen3.5-2"], ["'qwen3.5-2' is not in models", "qwen3.5-2b"]),
+        ("syntaxbench/models", ["majority"], ["'majority' has backend 'baseline'"]),
+        ("syntaxbench/models", ["qwen3.5-2b"] * 2, ["listed twice: qwen3.5-2b"]),
+        ("syntaxbench/shots", [4, 1], ["syntaxbench.shots: [4, 1] must be increasing"]),
+        ("syntaxbench/headline_shots", 2, ["headline_shots: 2 is not one of shots"]),
+        ("syntaxbench/document_words", [500, 200], ["document_words: 500 is above 200"]),
+        ("syntaxbench/corpora/documents", "nowhere", ["'nowhere' is not in corpora"]),
+        ("run/gpu_limit", 1, ["models.qwen3.5-27b: needs 2 GPUs but run.gpu_limit is 1"]),
+    ],
+)
+def test_mistakes_are_explained(
+    config: dict[str, Any], path: str, value: Any, words: list[str]
+) -> None:
+    set_key(config, path, value)
+    with pytest.raises(ConfigurationError) as caught:
+        check_configuration(config)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_every_mistake_is_listed_at_once(config: dict[str, Any]) -> None:
+    config["run"]["kind"] = "fast"
+    config["syntaxbench"]["alpha"] = 0.1
+    del config["models"]["qwen3.5-2b"]["label"]
+    with pytest.raises(ConfigurationError) as caught:
+        check_configuration(config)
+    assert len(caught.value.problems) == 3
+    assert "models.qwen3.5-2b: missing key(s) label" in caught.value.problems
+
+
+def test_duplicate_keys_in_yaml_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("models:\n  a: 1\n  b: 2\n  a: 3\n")
+    with pytest.raises(ConfigurationError, match=r"config\.yaml, line 4: 'a' stands twice"):
+        read_yaml(path)
+    path.write_text("a: [1\n")
+    with pytest.raises(ConfigurationError, match="not valid YAML"):
+        read_yaml(path)
+
+
+def test_hash_ignores_key_order(config: dict[str, Any]) -> None:
+    turned = yaml.safe_load(yaml.safe_dump(config, sort_keys=True))
+    assert configuration_hash(turned) == configuration_hash(config)
+    turned["run"]["seed"] += 1
+    assert configuration_hash(turned) != configuration_hash(config)
+
+
+def test_gpus_follow_tensor_parallelism(config: dict[str, Any]) -> None:
+    needed = {name: gpus_needed(entry) for name, entry in config["models"].items()}
+    assert needed["qwen3.5-27b"] == 2 and needed["qwen3.6-27b"] == 1 and needed["gpt-oss-20b"] == 1
+    assert needed["smollm2-135m"] == 0 and needed["majority"] == 0
+
+
+def test_paper_matrix_has_eleven_configurations(config: dict[str, Any]) -> None:
+    runs = [m for m in config["syntaxbench"]["models"] for _ in config["models"][m]["modes"]]
+    assert len(runs) == 11
+    assert sum(2 * task["items"] for task in config["syntaxbench"]["tasks"].values()) == 3200
+
+
+def test_documentation_follows_the_schema(repository: Path) -> None:
+    from scripts.workflow.document_configuration import document
+
+    schema = yaml.safe_load((repository / "config" / "schema.yaml").read_text())
+    page = (repository / "docs" / "configuration.md").read_text()
+    assert page == document(schema), "run: python -m scripts.workflow.document_configuration"
+
+
+def test_every_key_of_the_schema_is_explained(repository: Path) -> None:
+    from scripts.workflow.document_configuration import _rows
+
+    schema = yaml.safe_load((repository / "config" / "schema.yaml").read_text())
+    rows = list(_rows(schema, schema))
+    assert len(rows) > 80
+    unexplained = [key for key, _, meaning in rows if not meaning and not key.startswith("corpora.")]
+    assert unexplained == [
+        "models.*.tokenizer.hub",
+        "models.*.tokenizer.file",
+        "models.*.max_new_tokens.thinking",
+        "models.*.max_new_tokens.non_thinking",
+    ] or unexplained == ["models.*.max_new_tokens.thinking", "models.*.max_new_tokens.non_thinking"]

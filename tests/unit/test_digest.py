@@ -1,0 +1,80 @@
+"""The digest changes with what the code does, and with nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.workflow import digest
+from scripts.workflow.digest import DigestError, code_digest, import_closure
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    package = tmp_path / "scripts"
+    (package / "statistics").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "statistics" / "__init__.py").write_text("")
+    (package / "rule.py").write_text("from scripts.statistics import bootstrap\nbootstrap.run()\n")
+    (package / "statistics" / "bootstrap.py").write_text(
+        'import numpy as np\n\n\ndef run():\n    """Draw."""\n    from .seeds import seed\n    return np.ones(seed)\n'
+    )
+    (package / "statistics" / "seeds.py").write_text("seed = 42\n")
+    (package / "statistics" / "unrelated.py").write_text("x = 1\n")
+    (tmp_path / "envs").mkdir()
+    (tmp_path / "envs" / "core.lock").write_text("numpy==2.0 ; python_version < '4' \\\n    --hash=x\npandas==3.0\n")
+    return tmp_path
+
+
+def fresh_digest(root: Path) -> str:
+    for cached in (digest._parse, digest._summary, digest.locked_versions):
+        cached.cache_clear()
+    return code_digest("scripts/rule.py", root=root)
+
+
+def test_closure_follows_every_form_of_import(project: Path) -> None:
+    names = [p.name for p in import_closure([project / "scripts" / "rule.py"], project)]
+    assert names == ["__init__.py", "rule.py", "__init__.py", "bootstrap.py", "seeds.py"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "changes"),
+    [
+        ("scripts/statistics/seeds.py", "seed = 43\n", True),
+        ("scripts/statistics/seeds.py", "# the seed\nseed = (42)\n", False),
+        ("scripts/statistics/unrelated.py", "x = 2\n", False),
+        ("scripts/statistics/__init__.py", '"""Statistics."""\n', False),
+        ("scripts/statistics/__init__.py", "import json\n", True),
+        ("envs/core.lock", "numpy==2.1\npandas==3.0\n", True),
+        ("envs/core.lock", "numpy==2.0\npandas==3.1\n", False),
+    ],
+)
+def test_digest_follows_behaviour(project: Path, file: str, text: str, changes: bool) -> None:
+    before = fresh_digest(project)
+    (project / file).write_text(text)
+    assert (fresh_digest(project) != before) is changes
+
+
+def test_digest_does_not_depend_on_time_or_place(project: Path, tmp_path: Path) -> None:
+    import os
+    import shutil
+
+    before = fresh_digest(project)
+    os.utime(project / "scripts" / "rule.py", (1, 1))
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns("elsewhere"))
+    assert fresh_digest(project) == before == fresh_digest(copy)
+
+
+def test_missing_and_broken_files_are_named(project: Path) -> None:
+    with pytest.raises(DigestError, match=r"absent\.py: no such file"):
+        code_digest("scripts/absent.py", root=project)
+    (project / "scripts" / "rule.py").write_text("def (:\n")
+    with pytest.raises(DigestError, match=r"rule\.py, line 1: not valid Python"):
+        fresh_digest(project)
+
+
+def test_real_rule_script_includes_the_files_it_uses(repository: Path) -> None:
+    closure = import_closure([repository / "scripts" / "files.py"], repository)
+    assert repository / "scripts" / "records.py" in closure

@@ -1,0 +1,78 @@
+"""What a dry run says, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.workflow.explain import cause, describe, inference_price, main, planned_jobs
+
+DRY_RUN = """Building DAG of jobs...
+Job stats:
+job      count
+[Mon Nov 30 08:04:28 2026]
+rule syntaxbench_run_model:
+    input: results/syntaxbench/requests/a.jsonl, results/models/x/config.json
+    output: results/syntaxbench/responses/m/non_thinking/a.0shot.jsonl
+    jobid: 2
+    reason: Params have changed since last execution: Union of exclusive params before and now across all output: before: '0123456789abcdef' now: 'fedcba9876543210'
+    wildcards: model=m, mode=non_thinking
+localrule all:
+    input: b.txt
+    reason: Input files updated by another job: b.txt
+"""
+
+
+def test_jobs_are_read_from_a_dry_run() -> None:
+    jobs = planned_jobs(DRY_RUN)
+    assert [job.rule for job in jobs] == ["syntaxbench_run_model", "all"]
+    assert jobs[0].wildcards == {"model": "m", "mode": "non_thinking"}
+    assert len(jobs[0].input) == 2
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("Missing output files: a, b", "not built yet"),
+        ("Input files updated by another job: b.txt", "an input is built again"),
+        ("Updated input files: data/x.txt", "an input changed: data/x.txt"),
+        ("Forced execution", "Forced execution"),
+        ("", "requested"),
+        (
+            "Params have changed since last execution: Union of exclusive params before and now "
+            "across all output: before: 200 now: 201",
+            "its parameters changed: 200 → 201",
+        ),
+    ],
+)
+def test_causes(reason: str, sentence: str) -> None:
+    assert cause(reason) == sentence
+
+
+def test_description_names_code_changes_and_prices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    requests = tmp_path / "results/syntaxbench/requests/a.jsonl"
+    store = tmp_path / "results/store/syntaxbench/m/non_thinking.jsonl"
+    for path, lines in ((requests, 5), (store, 3)):
+        path.parent.mkdir(parents=True)
+        path.write_text("{}\n" * lines)
+    jobs = planned_jobs(DRY_RUN)
+    assert "5 requests, 3 answers in its store" in inference_price(jobs[0])
+    text = "\n".join(describe(jobs))
+    assert text.startswith("2 job(s) would run:")
+    assert "1 × its code changed" in text
+
+
+def test_nothing_to_do() -> None:
+    assert list(describe([])) == ["Nothing to do: every output is up to date."]
+
+
+def test_failing_dry_run_is_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([]) != 0
+    assert "Snakefile" in capsys.readouterr().err

@@ -1,0 +1,219 @@
+"""A copy of the project with a tiny matrix, answered by a server that counts what it is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("Snakefile", "config.yaml", "config", "rules", "scripts", "envs", "profiles", "paper")
+
+
+class CountingServer(ThreadingHTTPServer):
+    """An OpenAI-compatible server whose answer depends on the prompt alone; it keeps count."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: Counter[str] = Counter()
+        self.prompts: Counter[str] = Counter()
+        self.delay = 0.0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: CountingServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        time.sleep(self.server.delay)
+        prompt = json.dumps(body["messages"], sort_keys=True)
+        digest = hashlib.sha256((body["model"] + prompt).encode()).hexdigest()
+        self.server.asked[body["model"]] += 1
+        self.server.prompts[digest] += 1
+        result: Any = int(digest[:2], 16) % 12
+        if "yes" in body["messages"][0]["content"].lower():
+            result = ("yes", "no")[int(digest[0], 16) % 2]
+        reply = {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": json.dumps({"result": result})},
+                }
+            ],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+        }
+        data = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Keep the test's output quiet."""
+
+
+class Project:
+    """A checkout with a tiny configuration in which Snakemake is run."""
+
+    def __init__(self, root: Path, server: CountingServer) -> None:
+        self.root = root
+        self.server = server
+
+    @classmethod
+    def create(cls, root: Path, server: CountingServer) -> Project:
+        root.mkdir(parents=True)
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(source, root / name)
+        shutil.copytree(ROOT / "data" / "embedded", root / "data" / "embedded")
+        shutil.copytree(ROOT / "data" / "published", root / "data" / "published")
+        project = cls(root, server)
+        project.edit_config(project._shrink)
+        return project
+
+    def _shrink(self, config: dict[str, Any]) -> None:
+        embedded = yaml.safe_load((self.root / "config" / "embedded.yaml").read_text())
+        config["run"]["kind"] = "embedded"
+        section = config["syntaxbench"]
+        section["corpora"] = embedded["syntaxbench"]["corpora"]
+        section["document_words"] = embedded["syntaxbench"]["document_words"]
+        section["shots"] = [0, 1]
+        section["headline_shots"] = 1
+        section["tasks"] = {"count_chars": {"items": 3}, "letter_container": {"items": 4}}
+        section["models"] = ["first"]
+        section["baselines"] = ["majority"]
+        section["statistics"]["resamples"] = 200
+        config["models"] = {
+            "first": self.model("first"),
+            "majority": config["models"]["majority"],
+        }
+
+    def model(self, name: str) -> dict[str, Any]:
+        """A roster entry that the counting server answers."""
+        return {
+            "label": name.title(),
+            "backend": "openai",
+            "source": name,
+            "revision": "1",
+            "precision": "float32",
+            "base_url": self.server.url,
+            "modes": ["non_thinking"],
+            "thinking": {"switch": "none"},
+            "tokenizer": "none",
+            "concurrency": 1,
+        }
+
+    def edit_config(self, change: Any) -> None:
+        path = self.root / "config.yaml"
+        config = yaml.safe_load(path.read_text())
+        change(config)
+        path.write_text(yaml.safe_dump(config, sort_keys=False))
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        path = self.root / file
+        text = path.read_text()
+        assert old in text, f"{old!r} is not in {file}"
+        path.write_text(text.replace(old, new, 1))
+
+    def command(self, *arguments: str) -> list[str]:
+        snakemake = Path(sys.executable).with_name("snakemake")
+        return [str(snakemake), "--cores", "2", "statistics", *arguments]
+
+    def environment(self) -> dict[str, str]:
+        return {k: v for k, v in os.environ.items() if not k.startswith("SNAKEMAKE")}
+
+    def run(self, *arguments: str, fails: bool = False) -> list[str]:
+        """Run Snakemake; return the names of the rules that ran, one entry a job."""
+        finished = subprocess.run(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.output = finished.stdout + finished.stderr
+        assert (finished.returncode != 0) is fails, self.output
+        ran = re.findall(r"^(?:local)?rule (\w+):", self.output, re.M)
+        return [rule for rule in ran if rule not in ("statistics", "all")]
+
+    def plan(self) -> list[str]:
+        return self.run("--dry-run")
+
+    def asked(self) -> Counter[str]:
+        """Requests per model since the last call."""
+        counted = Counter(self.server.asked)
+        self.server.asked.clear()
+        return counted
+
+    def contents(self) -> dict[str, bytes]:
+        """Bytes of every output that must not depend on when and how it was built."""
+        results = self.root / "results" / "syntaxbench"
+        return {
+            str(p.relative_to(results)): p.read_bytes()
+            for p in sorted(results.rglob("*"))
+            if p.is_file()
+        }
+
+    def copy(self, to: Path) -> Project:
+        """A clone with the results but without Snakemake's memory, files as new as a clone's."""
+        shutil.copytree(self.root, to, ignore=shutil.ignore_patterns(".snakemake", "__pycache__"))
+        for path in to.rglob("*"):
+            if path.is_file() and not path.is_relative_to(to / "results"):
+                os.utime(path)
+        return Project(to, self.server)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[CountingServer]:
+    running = CountingServer()
+    yield running
+    running.shutdown()
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> Project:
+    """The tiny matrix, built once; tests change copies of it."""
+    project = Project.create(tmp_path_factory.mktemp("tiny") / "project", server)
+    project.run()
+    project.first_asked = project.asked()  # type: ignore[attr-defined]
+    return project
+
+
+@pytest.fixture
+def project(built: Project, tmp_path: Path) -> Project:
+    """A private copy of the built project, Snakemake's memory included."""
+    shutil.copytree(built.root, tmp_path / "project")
+    built.server.asked.clear()
+    built.server.delay = 0.0
+    return Project(tmp_path / "project", built.server)
