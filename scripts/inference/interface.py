@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from scripts.records import Request, Response
 
@@ -45,9 +45,12 @@ class ModelSpec:
 
 
 class Backend(ABC):
-    """One model in one mode, ready to answer. Heavy loading happens in the first `generate` call."""
+    """One model in one mode, ready to answer; heavy loading waits for the first `generate` call."""
 
     name: str
+    # False for backends whose answers cost nothing: the runner asks them anew at every run and
+    # keeps nothing, so an archive or rule that changed can never be answered for by an old row.
+    stored: ClassVar[bool] = True
 
     def __init__(self, spec: ModelSpec, mode: str) -> None:
         self.spec = spec
@@ -74,9 +77,17 @@ class Backend(ABC):
         max_new_tokens (the runner added the mode's limit before it computed the key).
         """
 
+    def generate_batches(self, requests: Sequence[Request]) -> Iterator[list[Response]]:
+        """The same Responses in the groups in which they finish; each group is stored at once.
+
+        A backend that computes in batches overrides this: then a killed run leaves whole batches.
+        """
+        for response in self.generate(requests):
+            yield [response]
+
     def facts(self) -> dict[str, Any]:
         """Extra facts for the run manifest (device, driver, template rendering, batch sizes)."""
         return {}
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Free the model or the connection."""

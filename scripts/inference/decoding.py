@@ -1,0 +1,337 @@
+"""Batched decoding with a causal language model of `transformers`.
+
+Requests with the same beginning (system prompt and demonstrations) share one computation of it
+(`shared_prefix`), or every prompt is padded on the left and computed whole (`left_padded`). After
+that both are the same: one loop writes token after token for all rows, right-aligned, so that
+positions and sliding windows are those of each row alone.
+
+`generate` of the library cannot start rows from different prefix caches; what is here is its greedy
+loop over such rows. Penalties and sampling filters are the library's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import DynamicCache
+from transformers.cache_utils import CacheLayerMixin, DynamicLayer
+from transformers.generation.logits_process import (
+    LogitsProcessorList,
+    RepetitionPenaltyLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopPLogitsWarper,
+)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A tokenised prompt; its first `shared` tokens precede the last turn. `seed` is for sampling."""
+
+    index: int
+    ids: tuple[int, ...]
+    shared: int
+    limit: int
+    seed: int = 0
+
+    @property
+    def suffix(self) -> int:
+        """Tokens after the shared part."""
+        return len(self.ids) - self.shared
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """New tokens of one row (the end token included when there is one) and why it ended."""
+
+    ids: tuple[int, ...]
+    finish_reason: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How rows are batched: at most `size` rows, at most `tokens` cached tokens a batch."""
+
+    name: str = "left_padded"
+    size: int = 16
+    tokens: int = 16384
+
+
+def seed_of(*parts: str) -> int:
+    """A sampling seed from content, the same in whatever batch the request stands."""
+    return int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest()[:7], "big")
+
+
+def plan(prompts: Sequence[Prompt], policy: Policy) -> list[list[Prompt]]:
+    """Batches in a fixed order of content, so that a resumed run cuts the rest as the first did."""
+    if policy.name == "shared_prefix":
+        ordered = sorted(
+            prompts, key=lambda p: (p.shared, p.ids[: p.shared], p.suffix, p.limit, p.ids)
+        )
+    else:
+        ordered = sorted(prompts, key=lambda p: (len(p.ids), p.limit, p.ids))
+    batches: list[list[Prompt]] = []
+    longest = 0
+    for prompt in ordered:
+        longest = max(longest, len(prompt.ids) + prompt.limit)
+        full = batches and (
+            len(batches[-1]) >= policy.size or longest * (len(batches[-1]) + 1) > policy.tokens
+        )
+        if not batches or full:
+            batches.append([])
+            longest = len(prompt.ids) + prompt.limit
+        batches[-1].append(prompt)
+    return batches
+
+
+class _RoomyLayer(DynamicLayer):
+    """Keys and values with room for the tokens to come: appending one copies nothing.
+
+    `offset` counts the tokens that a sliding window has left behind; what is kept longer than the
+    window needs is hidden by the mask.
+    """
+
+    def __init__(self, keys: Tensor, values: Tensor, offset: int, room: int) -> None:
+        super().__init__()
+        self.lazy_initialization(keys, values)
+        self.is_sliding = offset >= 0
+        self.offset = max(offset, 0)
+        self.used = keys.shape[-2]
+        self._keys = _with_room(keys, room)
+        self._values = _with_room(values, room)
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Append and return all keys and values."""
+        end = self.used + key_states.shape[-2]
+        self._keys[:, :, self.used : end] = key_states
+        self._values[:, :, self.used : end] = value_states
+        self.used = end
+        return self._keys[:, :, :end], self._values[:, :, :end]
+
+    def get_seq_length(self) -> int:
+        """Tokens seen, kept or not."""
+        return self.offset + self.used
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """(keys that the mask covers, tokens before the first of them)."""
+        return self.used + query_length, self.offset
+
+    def select(self, rows: Tensor) -> None:
+        """Keep only these rows of the batch."""
+        self._keys = self._keys[rows]
+        self._values = self._values[rows]
+
+
+def _with_room(states: Tensor, room: int) -> Tensor:
+    batch, heads, length, width = states.shape
+    out = states.new_zeros((batch, heads, length + room, width))
+    out[:, :, :length] = states
+    return out
+
+
+def _pad_left(states: Tensor, length: int) -> Tensor:
+    missing = length - states.shape[-2]
+    return torch.nn.functional.pad(states, (0, 0, missing, 0)) if missing else states
+
+
+def _window(layer: CacheLayerMixin) -> int | None:
+    return int(layer.sliding_window) - 1 if getattr(layer, "is_sliding", False) else None
+
+
+def merge(parts: Sequence[tuple[DynamicCache, int]], room: int) -> DynamicCache:
+    """One cache from several (cache, length) parts: rows one below the other, aligned right."""
+    longest = max(length for _, length in parts)
+    layers: list[_RoomyLayer] = []
+    for own in zip(*(cache.layers for cache, _ in parts), strict=True):
+        window = _window(own[0])
+        kept = longest if window is None else min(longest, window)
+        keys = torch.cat([_pad_left(layer.keys[:, :, -kept:], kept) for layer in own])
+        values = torch.cat([_pad_left(layer.values[:, :, -kept:], kept) for layer in own])
+        offset = -1 if window is None else longest - kept
+        layers.append(_RoomyLayer(keys, values, offset, room))
+    merged = DynamicCache()
+    merged.layers = layers
+    merged.layer_class_to_replicate = None
+    return merged
+
+
+class Decoder:
+    """A model with a batch policy. `stops(ids)` says whether a row's new tokens end its turn."""
+
+    def __init__(
+        self,
+        model: Any,
+        policy: Policy,
+        end_tokens: frozenset[int],
+        pad_token: int,
+        stops: Callable[[Sequence[int]], bool] | None = None,
+    ) -> None:
+        self.model = model
+        self.policy = policy
+        self.end_tokens = end_tokens
+        self.pad_token = pad_token
+        self.stops = stops
+        self._prefix: tuple[tuple[int, ...], DynamicCache] | None = None
+
+    def batches(
+        self, prompts: Sequence[Prompt], settings: dict[str, Any]
+    ) -> Iterator[list[tuple[Prompt, Decoded]]]:
+        """Decode all prompts, one finished batch after the other.
+
+        `settings`: temperature (0 = greedy), top_p, repetition_penalty.
+        """
+        for batch in plan(prompts, self.policy):
+            yield self._decode(batch, settings)
+        self._prefix = None
+
+    @torch.inference_mode()
+    def _decode(
+        self, batch: list[Prompt], settings: dict[str, Any]
+    ) -> list[tuple[Prompt, Decoded]]:
+        room = max(prompt.limit for prompt in batch)
+        if self.policy.name == "shared_prefix":
+            cache, logits = self._prefill_shared(batch, room)
+        else:
+            cache, logits = self._prefill_padded(batch, room)
+        rows = self._loop(batch, cache, logits, settings)
+        return list(zip(batch, rows, strict=True))
+
+    def _tensor(self, values: Sequence[Any]) -> Tensor:
+        return torch.tensor(values, device=self.model.device)
+
+    def _prefill_padded(self, batch: list[Prompt], room: int) -> tuple[DynamicCache, Tensor]:
+        longest = max(len(prompt.ids) for prompt in batch)
+        gaps = [longest - len(prompt.ids) for prompt in batch]
+        ids = [[self.pad_token] * gap + list(p.ids) for gap, p in zip(gaps, batch, strict=True)]
+        mask = self._tensor(
+            [[0] * gap + [1] * len(p.ids) for gap, p in zip(gaps, batch, strict=True)]
+        )
+        cache = DynamicCache(config=self.model.config)
+        logits = self.model(
+            input_ids=self._tensor(ids),
+            attention_mask=mask if any(gaps) else None,
+            position_ids=(mask.cumsum(-1) - 1).clamp(min=0),
+            cache=cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
+        return merge([(cache, longest)], room), logits
+
+    def _prefill_shared(self, batch: list[Prompt], room: int) -> tuple[DynamicCache, Tensor]:
+        """Each run of rows with the same prefix and equally long suffixes in one pass, unpadded."""
+        parts: list[tuple[DynamicCache, int]] = []
+        logits: list[Tensor] = []
+
+        def alike(prompt: Prompt) -> tuple[tuple[int, ...], int]:
+            return prompt.ids[: prompt.shared], prompt.suffix
+
+        for (prefix, _), group in groupby(batch, key=alike):
+            rows = list(group)
+            cache = self._from_prefix(prefix, len(rows))
+            ids = self._tensor([prompt.ids[prompt.shared :] for prompt in rows])
+            out = self.model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=1)
+            parts.append((cache, len(rows[0].ids)))
+            logits.append(out.logits[:, -1])
+        return merge(parts, room), torch.cat(logits)
+
+    def _from_prefix(self, prefix: tuple[int, ...], rows: int) -> DynamicCache:
+        """A cache that already holds the prefix for so many rows (views of one computation)."""
+        cache = DynamicCache(config=self.model.config)
+        if not prefix:
+            return cache
+        if self._prefix is None or self._prefix[0] != prefix:
+            first = DynamicCache(config=self.model.config)
+            self.model(
+                input_ids=self._tensor([prefix]), cache=first, use_cache=True, logits_to_keep=1
+            )
+            self._prefix = (prefix, first)
+        for layer, known in zip(cache.layers, self._prefix[1].layers, strict=True):
+            layer.lazy_initialization(known.keys, known.values)
+            layer.keys = known.keys.expand(rows, -1, -1, -1)
+            layer.values = known.values.expand(rows, -1, -1, -1)
+            if hasattr(layer, "cumulative_length"):
+                layer.cumulative_length = len(prefix)
+        return cache
+
+    def _loop(
+        self, batch: list[Prompt], cache: DynamicCache, logits: Tensor, settings: dict[str, Any]
+    ) -> list[Decoded]:
+        longest = max(len(prompt.ids) for prompt in batch)
+        choose = _Chooser(batch, settings, self.model.device)
+        new: list[list[int]] = [[] for _ in batch]
+        reasons = ["length"] * len(batch)
+        active = list(range(len(batch)))
+        lengths = self._tensor([len(prompt.ids) for prompt in batch])
+        gaps = (longest - lengths).unsqueeze(1)
+        padded = bool(gaps.any())
+        for step in range(max(prompt.limit for prompt in batch)):
+            tokens = choose(logits, active, new)
+            keep = []
+            for place, (row, token) in enumerate(zip(active, tokens, strict=True)):
+                new[row].append(token)
+                if token in self.end_tokens or (self.stops is not None and self.stops(new[row])):
+                    reasons[row] = "stop"
+                elif len(new[row]) < batch[row].limit:
+                    keep.append(place)
+            if not keep:
+                break
+            if len(keep) < len(active):
+                chosen = self._tensor(keep)
+                for layer in cache.layers:
+                    layer.select(chosen)
+                gaps, lengths = gaps[chosen], lengths[chosen]
+                active = [active[place] for place in keep]
+            seen = torch.arange(longest + step + 1, device=self.model.device)
+            logits = self.model(
+                input_ids=self._tensor([[new[row][-1]] for row in active]),
+                attention_mask=(seen >= gaps).long() if padded else None,
+                position_ids=(lengths + step).unsqueeze(1),
+                cache=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            ).logits[:, -1]
+        return [Decoded(tuple(ids), why) for ids, why in zip(new, reasons, strict=True)]
+
+
+class _Chooser:
+    """Picks the next token of every active row: the most probable one, or a seeded draw."""
+
+    def __init__(self, batch: list[Prompt], settings: dict[str, Any], device: Any) -> None:
+        self.batch = batch
+        self.device = device
+        self.temperature = float(settings.get("temperature", 0.0))
+        penalty = float(settings.get("repetition_penalty", 1.0))
+        top_p = float(settings.get("top_p", 1.0))
+        self.filters = LogitsProcessorList()
+        self.penalised = penalty != 1.0
+        if self.penalised:
+            self.filters.append(RepetitionPenaltyLogitsProcessor(penalty))
+        if self.temperature > 0:
+            self.filters.append(TemperatureLogitsWarper(self.temperature))
+            if top_p < 1.0:
+                self.filters.append(TopPLogitsWarper(top_p))
+            self.random = [torch.Generator().manual_seed(prompt.seed) for prompt in batch]
+
+    def __call__(self, logits: Tensor, active: list[int], new: list[list[int]]) -> list[int]:
+        logits = logits.float()
+        if self.filters:
+            logits = torch.cat([self._filter(logits, i, row, new) for i, row in enumerate(active)])
+        if self.temperature == 0:
+            return [int(token) for token in logits.argmax(-1).tolist()]
+        shares = logits.softmax(-1).cpu()
+        return [
+            int(torch.multinomial(shares[i], 1, generator=self.random[row]))
+            for i, row in enumerate(active)
+        ]
+
+    def _filter(self, logits: Tensor, place: int, row: int, new: list[list[int]]) -> Tensor:
+        before = torch.tensor([[*self.batch[row].ids, *new[row]]], device=self.device)
+        filtered: Tensor = self.filters(before, logits[place : place + 1])
+        return filtered

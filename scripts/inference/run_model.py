@@ -1,0 +1,102 @@
+"""Rule script: one model in one mode answers every cell of a benchmark.
+
+input.requests: one Request file per task, in the order of params.tasks; input.model: the prepared
+folder or file, where the model needs one. output.responses: one file per task x shots, tasks outer,
+shots inner; output.manifest. params: name, entry (the model's roster entry), mode, benchmark,
+tasks, shots, max_new_tokens, store (the store file, no output of the rule).
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scripts.files import DataError, read_records, write_json, write_records
+from scripts.inference import manifest, runner
+from scripts.inference.backends import create_backend
+from scripts.inference.interface import Backend, BackendError
+from scripts.inference.registry import ModelEntryError, model_spec
+from scripts.inference.store import ResponseStore
+from scripts.records import Request
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def cells(
+    files: Sequence[str], tasks: Sequence[str], shots: Sequence[int]
+) -> dict[tuple[str, int], list[Request]]:
+    """The requests of each (task, shots), in file order; an empty cell is a DataError."""
+    out: dict[tuple[str, int], list[Request]] = {cell: [] for cell in product(tasks, shots)}
+    for path, task in zip(files, tasks, strict=True):
+        for request in read_records(path, Request):
+            cell = out.get((task, request.setting.get("shots", -1)))
+            if cell is not None:
+                cell.append(request)
+    for (task, shot), requests in out.items():
+        if not requests:
+            raise DataError(f"task {task}: no request with {shot} shots; build the requests again")
+    return out
+
+
+def answer(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) -> None:
+    """Generate what the store lacks, then write the responses and the manifest."""
+    params = snakemake.params
+    asked = cells(
+        list(snakemake.input.requests), list(params.tasks), [int(shot) for shot in params.shots]
+    )
+    outputs = list(snakemake.output.responses)
+    if len(outputs) != len(asked):
+        raise DataError(f"{len(outputs)} response files for {len(asked)} cells (tasks x shots)")
+    requests = [request for cell in asked.values() for request in cell]
+    result = runner.run(
+        backend.spec,
+        backend.mode,
+        requests,
+        ResponseStore(params.store),
+        backend,
+        max_new_tokens=int(params.max_new_tokens),
+    )
+    position = 0
+    for path, cell in zip(outputs, asked.values(), strict=True):
+        write_records(path, result.responses[position : position + len(cell)])
+        position += len(cell)
+    facts = manifest.build(
+        backend.spec,
+        backend,
+        result,
+        watch,
+        benchmark=params.benchmark,
+        max_new_tokens=int(params.max_new_tokens),
+    )
+    write_json(snakemake.output.manifest, facts)
+
+
+def main(snakemake: Any) -> None:
+    """Run the rule; a model that cannot work at all ends it with a message and exit status 1."""
+    signal.signal(signal.SIGTERM, _stop)
+    watch = manifest.Stopwatch()
+    prepared = snakemake.input.get("model")
+    path = str(prepared) if isinstance(prepared, (str, Path)) else (prepared or [None])[0]
+    try:
+        spec = model_spec(snakemake.params.name, snakemake.params.entry, path)
+        backend = create_backend(spec, snakemake.params.mode)
+        try:
+            answer(snakemake, backend, watch)
+        finally:
+            backend.close()
+    except (BackendError, ModelEntryError, DataError) as error:
+        sys.exit(f"run_model: {snakemake.params.name}: {error}")
+
+
+def _stop(number: int, _frame: Any) -> None:
+    """Turn SIGTERM into an ordinary exit, so that open files are closed in order."""
+    sys.exit(128 + number)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821
