@@ -1,0 +1,21 @@
+"""Rule script: the scores of every run to one scores.parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scripts.files import write_parquet
+from scripts.syntaxbench.scoring import gather_scores, read_scores
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def main(snakemake: Any) -> None:
+    """Read `input.scores` (a list of files); write the one output."""
+    frames = [read_scores(path) for path in snakemake.input.scores]
+    write_parquet(snakemake.output[0], gather_scores(frames))
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821

@@ -1,0 +1,38 @@
+"""Rule script: the responses of one model in one mode to scores/{model}.{mode}.parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scripts.files import read_records, write_parquet
+from scripts.records import Item, Request, Response
+from scripts.syntaxbench.scoring import ScoringError, score_responses, scores_to_frame
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def main(snakemake: Any) -> None:
+    """Read `input.items`, `.requests`, `.responses` (lists of files); write the one output.
+
+    `params.tolerance` is the tolerance of relaxed accuracy; wildcards `model` and `mode`.
+    """
+    run = (snakemake.wildcards.model, snakemake.wildcards.mode)
+    responses: list[Response] = []
+    for path in snakemake.input.responses:
+        rows = read_records(path, Response)
+        foreign = sorted({(r.model, r.mode) for r in rows} - {run})
+        if foreign:
+            raise ScoringError(f"{path}: holds responses of {foreign}, expected {run}")
+        responses += rows
+    scores = score_responses(
+        [item for path in snakemake.input.items for item in read_records(path, Item)],
+        [request for path in snakemake.input.requests for request in read_records(path, Request)],
+        responses,
+        snakemake.params.tolerance,
+    )
+    write_parquet(snakemake.output[0], scores_to_frame(scores))
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821
