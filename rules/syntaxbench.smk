@@ -11,13 +11,13 @@ def model_inputs(wildcards):
     """Files that a model's backend reads: converted weights, an archive, baseline answers."""
     entry = MODELS[wildcards.model]
     if entry["backend"] == "baseline":
-        return {"answers": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
+        return {"model": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
     if entry["backend"] == "archive":
         path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
-        return {"answers": path}
+        return {"model": path}
     if entry["source"].startswith("embedded:"):
         name = entry["source"].removeprefix("embedded:")
-        return {"weights": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
+        return {"model": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
     return {}
 
 
@@ -148,6 +148,7 @@ rule syntaxbench_score_responses:
     log:
         f"{RESULTS}/logs/syntaxbench/score_responses/{{model}}.{{mode}}.log",
     params:
+        tolerance=SB["statistics"]["relaxed_tolerance"],
         code=code_digest("scripts/syntaxbench/score_responses.py"),
     resources:
         mem_mb=2000,
@@ -173,3 +174,30 @@ rule syntaxbench_gather_scores:
         runtime=10,
     script:
         "../scripts/syntaxbench/gather_scores.py"
+
+
+rule syntaxbench_build_replay:
+    """Archives with the published margins: simulated item vectors, one file a configuration."""
+    input:
+        items=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        published=[
+            SB.get("replay", {}).get(name, []) for name in ("counts", "parse_errors")
+        ],
+    output:
+        archives=[
+            f"{RESULTS}/archive/{model}.{mode}.jsonl"
+            for model, mode in SB_RUNS
+            if model in SB_MODELS
+        ],
+    log:
+        f"{RESULTS}/logs/syntaxbench/build_replay.log",
+    params:
+        replay=ordered(SB.get("replay", {})),
+        runs=[[model, mode] for model, mode in SB_RUNS if model in SB_MODELS],
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/build_replay.py"),
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    script:
+        "../scripts/syntaxbench/build_replay.py"

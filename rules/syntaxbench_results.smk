@@ -1,4 +1,5 @@
 # SyntaxBench from scores to statistics, tables and figures.
+from scripts.publishing.captions import publication_params
 from scripts.syntaxbench.artefacts import FIGURES, TABLES
 
 SB_STATISTICS = [
@@ -20,6 +21,7 @@ SB_TOKEN_STATISTICS = [
     "tokens_off_by_one",
 ]
 SB_FOLDER = f"{RESULTS}/syntaxbench"
+SB_CONTEXT = ordered(publication_params(config, "syntaxbench"))
 
 
 def sb_statistics(names):
@@ -109,3 +111,78 @@ rule syntaxbench_analyse_tokenisation:
         runtime=20,
     script:
         "../scripts/syntaxbench/analyse_tokenisation.py"
+
+
+rule syntaxbench_make_table:
+    """One table, as LaTeX and as CSV with the same content."""
+    input:
+        lambda wildcards: sb_statistics(TABLES[wildcards.name]),
+    output:
+        tex=f"{SB_FOLDER}/tables/{{name}}.tex",
+        csv=report(
+            f"{SB_FOLDER}/tables/{{name}}.csv",
+            caption="report/table.rst",
+            category="SyntaxBench",
+            subcategory="Tables",
+            labels={"table": "{name}"},
+        ),
+    log:
+        f"{RESULTS}/logs/syntaxbench/make_table/{{name}}.log",
+    params:
+        context=SB_CONTEXT,
+        code=code_digest("scripts/syntaxbench/make_table.py"),
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/make_table.py"
+
+
+rule syntaxbench_make_figure:
+    """One figure, as vector PDF and as PNG."""
+    input:
+        lambda wildcards: sb_statistics(FIGURES[wildcards.name]),
+    output:
+        pdf=f"{SB_FOLDER}/figures/{{name}}.pdf",
+        png=report(
+            f"{SB_FOLDER}/figures/{{name}}.png",
+            caption="report/figure.rst",
+            category="SyntaxBench",
+            subcategory="Figures",
+            labels={"figure": "{name}"},
+        ),
+    log:
+        f"{RESULTS}/logs/syntaxbench/make_figure/{{name}}.log",
+    params:
+        context=SB_CONTEXT,
+        code=code_digest("scripts/syntaxbench/make_figure.py"),
+    resources:
+        mem_mb=1500,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/make_figure.py"
+
+
+rule syntaxbench_export_dataset:
+    """The items as a data set: JSONL, licences, and a Croissant record."""
+    input:
+        items=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+    output:
+        croissant=f"{SB_FOLDER}/dataset/croissant.json",
+        licences=f"{SB_FOLDER}/dataset/LICENSES.md",
+        items=expand(f"{SB_FOLDER}/dataset/{{task}}.jsonl", task=SB_TASKS),
+    log:
+        f"{RESULTS}/logs/syntaxbench/export_dataset.log",
+    params:
+        tasks=SB_TASKS,
+        corpora={
+            role: ordered(config["corpora"][name])
+            for role, name in sorted(SB["corpora"].items())
+        },
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/export_dataset.py"),
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    script:
+        "../scripts/syntaxbench/export_dataset.py"
