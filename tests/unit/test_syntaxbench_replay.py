@@ -45,8 +45,8 @@ def make_item(task: str, condition: str, number: int) -> Item:
     inputs: dict[str, Any] = {"number": number}
     gold: Any = {"integer": number % 9, "binary": ("yes", "no")[number % 2]}.get(kind)
     if task == "longest_string_finder":
-        inputs["strings"] = [f"w{number}", "abc", f"longest{number}"]
-        gold = f"longest{number}"
+        inputs["strings"] = [f"w{number}", "abc", f"longest-{condition}-{number}"]
+        gold = inputs["strings"][-1]
     if task == "index_to_span":
         document = " ".join(f"word{i}" for i in range(number, number + 40))
         inputs |= {"document": document, "start": 10 + number % 50, "end": 22 + number % 50}
