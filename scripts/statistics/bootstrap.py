@@ -2,7 +2,9 @@
 
 Resampling n items of which k are right and taking the mean *is* one binomial draw divided by n;
 resampling n pairs *is* one multinomial draw. Both give exactly the law of the item bootstrap at a
-fraction of its cost. `resampled_interval` is the generic resampler for every other statistic.
+fraction of its cost. An interval of one proportion needs only *how many* of the B binomial draws
+fell on each count, which is again one multinomial draw (`proportion_table`). `resampled_interval` is
+the generic resampler for every other statistic.
 
 Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), ch. 13; SyntaxBench A.6.
 """
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -34,14 +37,19 @@ def check_counts(k: int, n: int) -> None:
         raise ValueError(f"expected 0 <= k <= n, got k={k}, n={n}")
 
 
+def check_level(level: float) -> None:
+    """Raise ValueError unless 0 < level < 1."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+
+
 def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """Central interval of bootstrap draws: percentiles with linear interpolation.
 
     `draws`: shape (resamples,); NaN draws (a resample on which the statistic is undefined) are
     left out. Raises ValueError unless 0 < level < 1.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    check_level(level)
     values = np.asarray(draws, dtype=float)
     values = values[~np.isnan(values)]
     if values.size == 0:
@@ -67,7 +75,36 @@ def proportion_interval(
 ) -> Interval:
     """Percentile bootstrap interval of a proportion (exact-match accuracy); NaN for n = 0."""
     check_counts(k, n)
-    return EMPTY if n == 0 else percentile_interval(proportion_draws(k, n, resamples, rng), level)
+    check_level(level)
+    if n == 0:
+        return EMPTY
+    table = proportion_table(k, n, resamples, rng)
+    tail = (1 - level) / 2
+    return Interval(table_quantile(table, tail) / n, table_quantile(table, 1 - tail) / n)
+
+
+def proportion_table(k: int, n: int, resamples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """How many of `resamples` binomial(n, k/n) draws equal 0, 1, ..., n; shape (n + 1,).
+
+    The same law as counting the values of `proportion_draws`, in O(n) instead of O(resamples).
+    """
+    if k in (0, n):
+        table = np.zeros(n + 1, dtype=np.int64)
+        table[k] = resamples
+        return table
+    p, x = k / n, np.arange(n + 1)
+    ways = special.gammaln(n + 1) - special.gammaln(x + 1) - special.gammaln(n - x + 1)
+    probabilities = np.exp(ways + x * np.log(p) + (n - x) * np.log1p(-p))
+    return rng.multinomial(resamples, probabilities / probabilities.sum())
+
+
+def table_quantile(table: NDArray[np.int64], q: float) -> float:
+    """Quantile (0 <= q <= 1, linear interpolation) of the draws that a table counts, as a count."""
+    cumulative = np.cumsum(table)
+    position = q * (int(cumulative[-1]) - 1)
+    below = int(np.floor(position))
+    low, high = np.searchsorted(cumulative, [below, min(below + 1, cumulative[-1] - 1)], "right")
+    return float(low + (position - below) * (high - low))
 
 
 def paired_difference_interval(

@@ -37,6 +37,26 @@ def test_binomial_draw_equals_scipy_item_bootstrap(k: int, n: int) -> None:
     assert ours == pytest.approx(exact, abs=1.01 / n)
 
 
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.floats(0, 1))
+def test_quantile_of_a_table_equals_numpy_percentile(table: list[int], q: float) -> None:
+    if sum(table) == 0:
+        return
+    draws = np.repeat(np.arange(len(table)), table)
+    found = bootstrap.table_quantile(np.asarray(table), q)
+    assert found == pytest.approx(np.percentile(draws, 100 * q), abs=1e-9)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 5), (5, 5), (1, 200), (395, 400), (500, 1000)])
+def test_table_counts_binomial_draws(k: int, n: int) -> None:
+    table = bootstrap.proportion_table(k, n, 200_000, rng())
+    assert table.sum() == 200_000
+    share = np.average(np.arange(n + 1), weights=table) / n
+    assert share == pytest.approx(k / n, abs=5 * np.sqrt(0.25 / n / 200_000) + 1e-12)
+    expected = stats.binom.pmf(np.arange(n + 1), n, k / n) * 200_000
+    usual = expected > 20
+    assert (np.abs(table - expected)[usual] < 5 * np.sqrt(expected[usual])).all()
+
+
 def test_multinomial_draw_equals_paired_item_bootstrap() -> None:
     b01, b10, n = 55, 22, 800
     difference = np.r_[np.ones(b01), -np.ones(b10), np.zeros(n - b01 - b10)]
