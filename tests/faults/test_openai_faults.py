@@ -1,4 +1,4 @@
-"""Whatever the server does, every request ends as one answer or as one error that names its cause."""
+"""Whatever a server does, every request ends as one answer or one error naming its cause."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_retry_after_is_honoured_by_all_workers():
 def test_very_long_retry_after_stops_instead_of_waiting():
     with (
         FaultServer({"a": [error(429, headers={"Retry-After": "86400"})]}) as server,
-        pytest.raises(BackendError, match="wait 86400 s.*run again later"),
+        pytest.raises(BackendError, match=r"wait 86400 s.*run again later"),
     ):
         list(backend(server).generate(ask("a")))
 

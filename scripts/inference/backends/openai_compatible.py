@@ -149,6 +149,7 @@ class OpenAIBackend(Backend):
         return {
             "server": settings.provider or settings.base_url.rstrip("/"),
             "thinking": {**self._standard, **self._extra},
+            "mode": self.mode if self.spec.thinking.get("switch") == "accounting" else None,
             "seed": settings.seed,
             "max_tokens_field": settings.max_tokens_field,
             "repetition_penalty_field": settings.repetition_penalty_field,
