@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scripts.corpora.readers import palindromes, read_documents, read_words, vocabulary
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def read_materials(
-    paths: Any, corpora: dict[str, dict[str, Any]], document_words: Any
+    paths: Any,
+    corpora: Mapping[str, Mapping[str, Any]],
+    document_words: Sequence[int],
+    documents_reused: bool,
 ) -> Materials:
     """The three corpora of a run, verified against their configured checksums."""
     roles = ("vocabulary", "palindromes", "documents")
@@ -30,14 +34,16 @@ def read_materials(
             paths.documents, document_words, prose.get("excerpts_per_document", 1)
         ),
         names={role: corpora[role]["label"] for role in roles},
-        documents_reused=prose.get("documents_reused", False),
+        documents_reused=documents_reused,
     )
 
 
 def main(snakemake: Any) -> None:
     """Read the corpora, build, write."""
     params = snakemake.params
-    materials = read_materials(snakemake.input, params.corpora, params.document_words)
+    materials = read_materials(
+        snakemake.input, params.corpora, params.document_words, params.documents_reused
+    )
     built = build_task(
         snakemake.wildcards.task,
         materials,
@@ -46,7 +52,7 @@ def main(snakemake: Any) -> None:
         seed=params.seed,
         options=params.task,
     )
-    write_records(snakemake.output.items, built.items)
+    write_records(snakemake.output.item_files, built.items)
     write_records(snakemake.output.demonstrations, built.demonstrations)
 
 

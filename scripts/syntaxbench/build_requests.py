@@ -16,7 +16,7 @@ def main(snakemake: Any) -> None:
     """Read items, demonstrations and the prompt; write requests."""
     params = snakemake.params
     requests = build_requests(
-        read_records(snakemake.input.items, Item),
+        read_records(snakemake.input.item_files, Item),
         read_records(snakemake.input.demonstrations, Item),
         load_prompt(snakemake.input.prompt),
         params.shots,

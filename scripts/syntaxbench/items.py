@@ -429,8 +429,8 @@ def _split_documents(
     if reused or len(front) < count:
         raise DataError(
             f"index_to_span: {len(documents)} documents in {name} for {count} items and "
-            f"{demonstrations} demonstrations; give more documents, or set documents_reused: true "
-            "for that corpus to ask for several spans of one document"
+            f"{demonstrations} demonstrations; give more documents, or set "
+            "syntaxbench.documents_reused: true to ask for several spans of one document"
         )
     return front, back[::-1]
 
