@@ -1,1 +1,1 @@
-"""Requests in, responses out: the registry of models, the response store, and one module a backend."""
+"""Requests in, responses out: the registry, the response store, one module a backend."""

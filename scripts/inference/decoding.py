@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import DynamicCache
-from transformers.cache_utils import CacheLayerMixin, DynamicLayer
+from transformers.cache_utils import DynamicLayer
 from transformers.generation.logits_process import (
     LogitsProcessorList,
     RepetitionPenaltyLogitsProcessor,
@@ -31,7 +31,7 @@ from transformers.generation.logits_process import (
 
 @dataclass(frozen=True)
 class Prompt:
-    """A tokenised prompt; its first `shared` tokens precede the last turn. `seed` is for sampling."""
+    """A tokenised prompt; its first `shared` tokens precede the last turn, `seed` is for draws."""
 
     index: int
     ids: tuple[int, ...]
@@ -89,7 +89,7 @@ def plan(prompts: Sequence[Prompt], policy: Policy) -> list[list[Prompt]]:
     return batches
 
 
-class _RoomyLayer(DynamicLayer):
+class _RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     """Keys and values with room for the tokens to come: appending one copies nothing.
 
     `offset` counts the tokens that a sliding window has left behind; what is kept longer than the
@@ -97,7 +97,7 @@ class _RoomyLayer(DynamicLayer):
     """
 
     def __init__(self, keys: Tensor, values: Tensor, offset: int, room: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.lazy_initialization(keys, values)
         self.is_sliding = offset >= 0
         self.offset = max(offset, 0)
@@ -141,11 +141,11 @@ def _pad_left(states: Tensor, length: int) -> Tensor:
     return torch.nn.functional.pad(states, (0, 0, missing, 0)) if missing else states
 
 
-def _window(layer: CacheLayerMixin) -> int | None:
+def _window(layer: Any) -> int | None:
     return int(layer.sliding_window) - 1 if getattr(layer, "is_sliding", False) else None
 
 
-def merge(parts: Sequence[tuple[DynamicCache, int]], room: int) -> DynamicCache:
+def merge(parts: Sequence[tuple[Any, int]], room: int) -> Any:
     """One cache from several (cache, length) parts: rows one below the other, aligned right."""
     longest = max(length for _, length in parts)
     layers: list[_RoomyLayer] = []
@@ -156,7 +156,7 @@ def merge(parts: Sequence[tuple[DynamicCache, int]], room: int) -> DynamicCache:
         values = torch.cat([_pad_left(layer.values[:, :, -kept:], kept) for layer in own])
         offset = -1 if window is None else longest - kept
         layers.append(_RoomyLayer(keys, values, offset, room))
-    merged = DynamicCache()
+    merged: Any = DynamicCache()
     merged.layers = layers
     merged.layer_class_to_replicate = None
     return merged
@@ -178,7 +178,7 @@ class Decoder:
         self.end_tokens = end_tokens
         self.pad_token = pad_token
         self.stops = stops
-        self._prefix: tuple[tuple[int, ...], DynamicCache] | None = None
+        self._prefix: tuple[tuple[int, ...], Any] | None = None
 
     def batches(
         self, prompts: Sequence[Prompt], settings: dict[str, Any]
@@ -206,7 +206,7 @@ class Decoder:
     def _tensor(self, values: Sequence[Any]) -> Tensor:
         return torch.tensor(values, device=self.model.device)
 
-    def _prefill_padded(self, batch: list[Prompt], room: int) -> tuple[DynamicCache, Tensor]:
+    def _prefill_padded(self, batch: list[Prompt], room: int) -> tuple[Any, Tensor]:
         longest = max(len(prompt.ids) for prompt in batch)
         gaps = [longest - len(prompt.ids) for prompt in batch]
         ids = [[self.pad_token] * gap + list(p.ids) for gap, p in zip(gaps, batch, strict=True)]
@@ -224,9 +224,9 @@ class Decoder:
         ).logits[:, -1]
         return merge([(cache, longest)], room), logits
 
-    def _prefill_shared(self, batch: list[Prompt], room: int) -> tuple[DynamicCache, Tensor]:
+    def _prefill_shared(self, batch: list[Prompt], room: int) -> tuple[Any, Tensor]:
         """Each run of rows with the same prefix and equally long suffixes in one pass, unpadded."""
-        parts: list[tuple[DynamicCache, int]] = []
+        parts: list[tuple[Any, int]] = []
         logits: list[Tensor] = []
 
         def alike(prompt: Prompt) -> tuple[tuple[int, ...], int]:
@@ -241,9 +241,9 @@ class Decoder:
             logits.append(out.logits[:, -1])
         return merge(parts, room), torch.cat(logits)
 
-    def _from_prefix(self, prefix: tuple[int, ...], rows: int) -> DynamicCache:
+    def _from_prefix(self, prefix: tuple[int, ...], rows: int) -> Any:
         """A cache that already holds the prefix for so many rows (views of one computation)."""
-        cache = DynamicCache(config=self.model.config)
+        cache: Any = DynamicCache(config=self.model.config)
         if not prefix:
             return cache
         if self._prefix is None or self._prefix[0] != prefix:
@@ -261,7 +261,7 @@ class Decoder:
         return cache
 
     def _loop(
-        self, batch: list[Prompt], cache: DynamicCache, logits: Tensor, settings: dict[str, Any]
+        self, batch: list[Prompt], cache: Any, logits: Tensor, settings: dict[str, Any]
     ) -> list[Decoded]:
         longest = max(len(prompt.ids) for prompt in batch)
         choose = _Chooser(batch, settings, self.model.device)
@@ -332,6 +332,6 @@ class _Chooser:
         ]
 
     def _filter(self, logits: Tensor, place: int, row: int, new: list[list[int]]) -> Tensor:
-        before = torch.tensor([[*self.batch[row].ids, *new[row]]], device=self.device)
+        before: Any = torch.tensor([[*self.batch[row].ids, *new[row]]], device=self.device)
         filtered: Tensor = self.filters(before, logits[place : place + 1])
         return filtered

@@ -97,8 +97,8 @@ class Renderer:
         probe = _PROBE[1:]
         if self._apply(probe, self.arguments) == self._apply(probe, other):
             raise BackendError(
-                f"models.{self.spec.name}.thinking: the chat template ignores {argument!r}; correct "
-                "the argument's name"
+                f"models.{self.spec.name}.thinking: the chat template ignores {argument!r}; "
+                "correct the argument's name"
             )
 
     def _shows_system(self) -> bool:

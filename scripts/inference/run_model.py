@@ -1,9 +1,10 @@
 """Rule script: one model in one mode answers every cell of a benchmark.
 
-input.requests: one Request file per task, in the order of params.tasks; input.model: the prepared
-folder or file, where the model needs one. output.responses: one file per task x shots, tasks outer,
-shots inner; output.manifest. params: name, entry (the model's roster entry), mode, benchmark,
-tasks, shots, max_new_tokens, store (the store file, no output of the rule).
+input.requests: one Request file per task, in the order of params.tasks; input.weights: the files
+of the model's prepared folder, or input.answers: its file of answers, where the model needs one.
+output.responses: one file per task x shots, tasks outer, shots inner; output.manifest.
+params: name, entry (the model's roster entry), mode, benchmark, tasks, shots, max_new_tokens, store
+(the store file, no output of the rule).
 """
 
 from __future__ import annotations
@@ -43,6 +44,16 @@ def cells(
     return out
 
 
+def prepared_path(inputs: Any) -> str | None:
+    """The folder of `inputs.weights`, or the file `inputs.answers`, or None."""
+    weights = inputs.get("weights")
+    if weights:
+        first = weights if isinstance(weights, str) else weights[0]
+        return str(Path(first).parent)
+    answers = inputs.get("answers")
+    return str(answers) if answers else None
+
+
 def answer(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) -> None:
     """Generate what the store lacks, then write the responses and the manifest."""
     params = snakemake.params
@@ -80,10 +91,10 @@ def main(snakemake: Any) -> None:
     """Run the rule; a model that cannot work at all ends it with a message and exit status 1."""
     signal.signal(signal.SIGTERM, _stop)
     watch = manifest.Stopwatch()
-    prepared = snakemake.input.get("model")
-    path = str(prepared) if isinstance(prepared, (str, Path)) else (prepared or [None])[0]
     try:
-        spec = model_spec(snakemake.params.name, snakemake.params.entry, path)
+        spec = model_spec(
+            snakemake.params.name, snakemake.params.entry, prepared_path(snakemake.input)
+        )
         backend = create_backend(spec, snakemake.params.mode)
         try:
             answer(snakemake, backend, watch)

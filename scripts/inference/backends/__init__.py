@@ -1,54 +1,35 @@
-# ruff: noqa: PLC0415
 """The backends, one module each, imported only when a model names them.
 
-The imports stand in functions: a machine without vLLM never imports it, and the code digest still
-sees them, because it reads import statements wherever they stand.
+The table holds names, not imports: a machine without vLLM never imports it, and the code digest of
+a run covers the one backend that the workflow adds to it, not all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 
 from scripts.inference.interface import Backend, BackendError, ModelSpec
 
-
-def _transformers() -> type[Backend]:
-    from scripts.inference.backends.transformers_local import TransformersBackend
-
-    return TransformersBackend
-
-
-def _vllm() -> type[Backend]:
-    from scripts.inference.backends.vllm_offline import VllmBackend
-
-    return VllmBackend
-
-
-def _openai() -> type[Backend]:
-    from scripts.inference.backends.openai_compatible import OpenAIBackend
-
-    return OpenAIBackend
-
-
-def _archive() -> type[Backend]:
-    from scripts.inference.backends.archive import ArchiveBackend
-
-    return ArchiveBackend
-
-
-def _baseline() -> type[Backend]:
-    from scripts.inference.backends.baseline import BaselineBackend
-
-    return BaselineBackend
-
-
-TABLE: dict[str, Callable[[], type[Backend]]] = {
-    "transformers": _transformers,
-    "vllm": _vllm,
-    "openai": _openai,
-    "archive": _archive,
-    "baseline": _baseline,
+# backend -> module and class. `rules/` derives from it which file a model's run depends on.
+TABLE: dict[str, tuple[str, str]] = {
+    "transformers": ("scripts.inference.backends.transformers_local", "TransformersBackend"),
+    "vllm": ("scripts.inference.backends.vllm_offline", "VllmBackend"),
+    "openai": ("scripts.inference.backends.openai_compatible", "OpenAIBackend"),
+    "archive": ("scripts.inference.backends.archive", "ArchiveBackend"),
+    "baseline": ("scripts.inference.backends.baseline", "BaselineBackend"),
 }
+
+
+def backend_class(name: str) -> type[Backend]:
+    """The class of a backend; BackendError when a library that it needs is not installed."""
+    module, attribute = TABLE[name]
+    try:
+        found: type[Backend] = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise BackendError(
+            f"the {name} backend needs the package {error.name!r}, which is not installed here"
+        ) from error
+    return found
 
 
 def create_backend(spec: ModelSpec, mode: str) -> Backend:
@@ -57,4 +38,4 @@ def create_backend(spec: ModelSpec, mode: str) -> Backend:
         raise BackendError(
             f"models.{spec.name}: mode {mode!r} is not among its modes {list(spec.modes)}"
         )
-    return TABLE[spec.backend]()(spec, mode)
+    return backend_class(spec.backend)(spec, mode)

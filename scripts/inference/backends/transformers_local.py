@@ -177,6 +177,7 @@ class TransformersBackend(Backend):
         text: str,
         finish_reason: str,
         usage: dict[str, int | None],
+        *,
         reasoning: str | None = None,
         error: str | None = None,
     ) -> Response:

@@ -1,0 +1,66 @@
+"""The `archive` backend: answers that were published, read from a file.
+
+A JSONL row holds `request_id` (or `item_id` and `setting`), `text` (or `error`), and where known
+`reasoning`, `finish_reason` and `usage`. A request without a row is an error Response that begins
+with `not run:`; it is not a failure of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from scripts.files import sha256_file
+from scripts.inference.answer_files import answer_file, item_key, read_answers
+from scripts.inference.interface import Backend
+from scripts.records import Request, Response
+
+_ALLOWED = frozenset(
+    {"request_id", "item_id", "setting", "text", "reasoning", "finish_reason", "usage", "error"}
+)
+_NOTHING: Mapping[str, int | None] = {"prompt": None, "completion": None, "reasoning": None}
+
+
+class ArchiveBackend(Backend):
+    """Answers from the file at `spec.path`; they cost nothing, so the store is passed by."""
+
+    name = "archive"
+    stored: ClassVar[bool] = False
+
+    @property
+    def version(self) -> str:
+        """The archive's revision in the roster, else the first digits of its file's SHA-256."""
+        return self.spec.revision or f"sha256 {sha256_file(answer_file(self.spec))[:12]}"
+
+    def identity(self) -> dict[str, Any]:
+        """The file's SHA-256."""
+        return {"backend": self.name, "sha256": sha256_file(answer_file(self.spec))}
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Response]:
+        """Look every request up; DataError names file and line of a malformed row."""
+        rows = read_answers(answer_file(self.spec), _ALLOWED, by_item=True)
+        version = self.version
+        for request in requests:
+            row = rows.get(request.request_id) or rows.get(
+                item_key(request.item_id, request.setting)
+            )
+            yield self._response(request, row, version)
+
+    def _response(self, request: Request, row: Mapping[str, Any] | None, version: str) -> Response:
+        if row is None:
+            row = {"error": f"not run: the archive has no answer to request {request.request_id}"}
+        error = row.get("error")
+        return Response(
+            request_id=request.request_id,
+            item_id=request.item_id,
+            model=self.spec.name,
+            mode=self.mode,
+            text="" if error else row["text"],
+            finish_reason="error" if error else row.get("finish_reason") or "stop",
+            usage={**_NOTHING, **row.get("usage", {})},
+            backend=self.name,
+            backend_version=version,
+            attempts=1,
+            reasoning=row.get("reasoning"),
+            error=error,
+        )
