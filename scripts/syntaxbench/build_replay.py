@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def main(snakemake: Any) -> None:
-    """Read `input.items` (a list of files) and the tables that `params.replay` names.
+    """Read `input.item_files` (a list of files) and the tables that `params.replay` names.
 
     `params.runs` lists the [model, mode] of each file of `output.archives`, in the same order.
     """
     params = snakemake.params
-    items = [item for path in snakemake.input.items for item in read_records(path, Item)]
+    items = [item for path in snakemake.input.item_files for item in read_records(path, Item)]
     rows = archive_rows(read_plan(params.replay, params.seed), items)
     runs = [(model, mode) for model, mode in params.runs]
     if sorted(runs) != sorted(rows):

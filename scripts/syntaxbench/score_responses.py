@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def main(snakemake: Any) -> None:
-    """Read `input.items`, `.requests`, `.responses` (lists of files); write the one output.
+    """Read `input.item_files`, `.requests`, `.responses` (lists of files); write the one output.
 
     `params.tolerance` is the tolerance of relaxed accuracy; wildcards `model` and `mode`.
     """
@@ -26,7 +26,7 @@ def main(snakemake: Any) -> None:
             raise ScoringError(f"{path}: holds responses of {foreign}, expected {run}")
         responses += rows
     scores = score_responses(
-        [item for path in snakemake.input.items for item in read_records(path, Item)],
+        [item for path in snakemake.input.item_files for item in read_records(path, Item)],
         [request for path in snakemake.input.requests for request in read_records(path, Request)],
         responses,
         snakemake.params.tolerance,

@@ -316,7 +316,7 @@ def test_rule_script_writes_one_archive_a_run(
     write_records(tmp_path / "items.jsonl", items)
     runs = [["gpt-oss-20b", "thinking"], *([*run] for run in rows if run[0] != "gpt-oss-20b")]
     job = SimpleNamespace(
-        input=SimpleNamespace(items=[tmp_path / "items.jsonl"]),
+        input=SimpleNamespace(item_files=[tmp_path / "items.jsonl"]),
         output=SimpleNamespace(archives=[tmp_path / f"{m}.{mode}.jsonl" for m, mode in runs]),
         params=SimpleNamespace(replay=settings(), seed=42, runs=runs),
     )

@@ -241,7 +241,9 @@ def test_rule_scripts_read_and_write_files(tmp_path: Path) -> None:
         write_records(tmp_path / f"{name}.jsonl", records)
     job = SimpleNamespace(
         input=SimpleNamespace(
-            **{name: [tmp_path / f"{name}.jsonl"] for name in ("items", "requests", "responses")}
+            item_files=[tmp_path / "items.jsonl"],
+            requests=[tmp_path / "requests.jsonl"],
+            responses=[tmp_path / "responses.jsonl"],
         ),
         output=[tmp_path / "m.thinking.parquet"],
         params=SimpleNamespace(tolerance=1),
