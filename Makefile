@@ -4,11 +4,12 @@
 
 VENV ?= .venv
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+# One configuration overlay, or several, the later ones on top.
 CONFIG ?= config/embedded.yaml
-RESULTS := $(shell sed -n 's/^  results: *//p' $(CONFIG) config.yaml 2>/dev/null | head -n 1)
+RESULTS := $(shell cat $(CONFIG) config.yaml | sed -n "s/^  results: *//p" | head -n 1)
 BIN := $(VENV)/bin
 # One run at a time in a checkout; a lock that a killed run left behind is cleared.
-RUN := envs/exclusively.sh $(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
+RUN := envs/exclusively.sh $(BIN)/snakemake --configfile $(CONFIG) --cores $(CORES)
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .PHONY: help paper replay explain report test test-unit test-vllm lint types check lock setup setup-dev benchmarks clean

@@ -1,16 +1,16 @@
 # What every rule file uses: the checked configuration, names, and functions of wildcards.
 import os
-from functools import cache
+import re
 from pathlib import Path
 
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
-    configuration_hash,
     gpus_needed,
     read_yaml,
 )
 from scripts.workflow.digest import code_digest
+from scripts.workflow.provenance import adopt_once, export
 
 # Scripts import the package by name, wherever Snakemake copies them to.
 os.environ["PYTHONPATH"] = workflow.basedir
@@ -25,6 +25,16 @@ except ConfigurationError as error:
 RESULTS = config["run"]["results"]
 RUN = config["run"]
 MODELS = config["models"]
+
+# Results that came with this checkout bring the record of how they were made.
+if message := adopt_once(RESULTS):
+    logger.info(message)
+
+
+onsuccess:
+    export(RESULTS)
+
+
 SB = config["syntaxbench"]
 SB_TASKS = sorted(SB["tasks"])
 SB_MODELS = SB["models"]

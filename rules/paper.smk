@@ -1,6 +1,8 @@
 # From statistics, tables and figures to the printed paper.
 SB_TABLES = expand(f"{SB_FOLDER}/tables/{{name}}.tex", name=sorted(TABLES))
-SB_FIGURES = expand(f"{SB_FOLDER}/figures/{{name}}.pdf", name=sorted(FIGURES))
+SB_FIGURES = expand(
+    f"{SB_FOLDER}/figures/{{name}}.{{form}}", name=sorted(FIGURES), form=["pdf", "tex"]
+)
 PAPER_SOURCES = sorted(
     str(path) for path in Path("paper").rglob("*") if path.suffix in (".tex", ".bib", ".sty")
 )

@@ -28,7 +28,7 @@ rule syntaxbench_build_items:
         palindromes=corpus_file("palindromes"),
         documents=corpus_file("documents"),
     output:
-        items=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
+        item_files=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
         demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_items/{{task}}.log",
@@ -36,6 +36,7 @@ rule syntaxbench_build_items:
         task=lambda wildcards: ordered(SB["tasks"][wildcards.task]),
         corpora={role: ordered(config["corpora"][name]) for role, name in sorted(SB["corpora"].items())},
         document_words=SB["document_words"],
+        documents_reused=SB["documents_reused"],
         demonstrations=max(SB["shots"]),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_items.py"),
@@ -49,7 +50,7 @@ rule syntaxbench_build_items:
 rule syntaxbench_build_requests:
     """One prompt per item and number of shots, independent of the model."""
     input:
-        items=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
+        item_files=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
         demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
         prompt="scripts/syntaxbench/prompts/{task}.yaml",
     output:
@@ -72,7 +73,7 @@ rule syntaxbench_build_baseline_answers:
     """Answers of a baseline to every request: majority, uniform or library solver."""
     input:
         requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
-        items=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
         demonstrations=expand(
             f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl", task=SB_TASKS
         ),
@@ -135,7 +136,7 @@ rule syntaxbench_run_model:
 rule syntaxbench_score_responses:
     """Parse and score every response of one model in one mode."""
     input:
-        items=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
         requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
         responses=expand(
             f"{RESULTS}/syntaxbench/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
@@ -179,7 +180,7 @@ rule syntaxbench_gather_scores:
 rule syntaxbench_build_replay:
     """Archives with the published margins: simulated item vectors, one file a configuration."""
     input:
-        items=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
         published=[
             SB.get("replay", {}).get(name, []) for name in ("counts", "parse_errors")
         ],

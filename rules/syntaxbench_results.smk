@@ -75,7 +75,7 @@ rule syntaxbench_tokenise_inputs:
     """What one model's tokeniser makes of the raw inputs."""
     input:
         tokenizer=tokenizer_files,
-        items=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
     output:
         tokens=f"{SB_FOLDER}/tokenisation/{{model}}.csv",
     log:
@@ -144,6 +144,7 @@ rule syntaxbench_make_figure:
         lambda wildcards: sb_statistics(FIGURES[wildcards.name]),
     output:
         pdf=f"{SB_FOLDER}/figures/{{name}}.pdf",
+        tex=f"{SB_FOLDER}/figures/{{name}}.tex",
         png=report(
             f"{SB_FOLDER}/figures/{{name}}.png",
             caption="report/figure.rst",
@@ -166,15 +167,15 @@ rule syntaxbench_make_figure:
 rule syntaxbench_export_dataset:
     """The items as a data set: JSONL, licences, and a Croissant record."""
     input:
-        items=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+        demonstrations=expand(f"{SB_FOLDER}/demonstrations/{{task}}.jsonl", task=SB_TASKS),
     output:
         croissant=f"{SB_FOLDER}/dataset/croissant.json",
         licences=f"{SB_FOLDER}/dataset/LICENSES.md",
-        items=expand(f"{SB_FOLDER}/dataset/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{SB_FOLDER}/dataset/{{task}}.jsonl", task=SB_TASKS),
     log:
         f"{RESULTS}/logs/syntaxbench/export_dataset.log",
     params:
-        tasks=SB_TASKS,
         corpora={
             role: ordered(config["corpora"][name])
             for role, name in sorted(SB["corpora"].items())

@@ -1,7 +1,5 @@
 """Rule script: one corpus from its source to data/raw, verified."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scripts.corpora.download import Retries, download
 from scripts.corpora.sources import CorpusError
 from scripts.corpora.wiki import WikiClient, document_lines, fetch_texts, palindrome_lines, prose
+from scripts.execution import execute
 from scripts.files import atomic_write
 
 if TYPE_CHECKING:
@@ -48,4 +47,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

@@ -3,12 +3,11 @@
 output: the files of the model's folder; params: entry (the model's `embedded_models` entry).
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import DataError
 from scripts.inference.embedded_models import fetch
 
@@ -29,4 +28,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

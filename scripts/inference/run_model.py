@@ -7,8 +7,6 @@ params: name, entry (the model's roster entry), mode, benchmark, tasks, shots, m
 (the store file, no output of the rule).
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import DataError, read_records, write_json, write_records
 from scripts.inference import manifest, runner
 from scripts.inference.backends import create_backend
@@ -110,4 +109,4 @@ def _stop(number: int, _frame: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

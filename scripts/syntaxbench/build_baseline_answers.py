@@ -1,9 +1,8 @@
 """Rule script: the answers of one baseline to every request of every task."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import atomic_write, dump_line, read_records
 from scripts.records import Item, Request
 from scripts.syntaxbench.baselines import baseline_answers
@@ -26,4 +25,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

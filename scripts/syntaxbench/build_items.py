@@ -1,12 +1,11 @@
 """Rule script: test items and held-out demonstrations of one task."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scripts.corpora.readers import palindromes, read_documents, read_words, vocabulary
 from scripts.corpora.sources import verify
+from scripts.execution import execute
 from scripts.files import write_records
 from scripts.syntaxbench.items import Materials, build_task
 
@@ -57,4 +56,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

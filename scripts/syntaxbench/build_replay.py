@@ -1,10 +1,9 @@
 """Rule script: archive files whose answers have the paper's published margins."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import atomic_write, dump_line, read_records
 from scripts.records import Item
 from scripts.syntaxbench.replay import ReplayError, archive_rows, read_plan
@@ -34,4 +33,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

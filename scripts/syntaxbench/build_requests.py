@@ -1,9 +1,8 @@
 """Rule script: the prompts of one task for every number of shots."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import read_records, write_records
 from scripts.records import Item
 from scripts.syntaxbench.prompts import build_requests, load_prompt
@@ -27,4 +26,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

@@ -6,12 +6,11 @@ model), and statistics (the section of the configuration; families, resamples, l
 exact_below, yates_below and, where given, tolerances are read).
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from scripts.execution import execute
 from scripts.files import DataError, write_csv
 from scripts.syntaxbench.analysis import compute_frames
 from scripts.syntaxbench.score_index import Settings
@@ -51,4 +50,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

@@ -1,10 +1,9 @@
 """Rule script: the items as a data set: JSONL per task, LICENSES.md, croissant.json."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import atomic_write, dump_line, read_records, write_json, write_text
 from scripts.records import Item
 from scripts.syntaxbench.dataset import croissant, flat_rows, licence_note
@@ -32,4 +31,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

@@ -1,9 +1,8 @@
 """Rule script: the scores of every run to one scores.parquet."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import write_parquet
 from scripts.syntaxbench.scoring import gather_scores, read_scores
 
@@ -18,4 +17,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

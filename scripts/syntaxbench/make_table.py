@@ -4,12 +4,11 @@ input: the statistics CSVs that the table needs (artefacts.TABLES); output: `tex
 params: `context` (captions.publication_params); wildcards or params: `name`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts import files
+from scripts.execution import execute
 from scripts.publishing.captions import Context
 from scripts.publishing.tables import write_table
 from scripts.syntaxbench import tables
@@ -27,4 +26,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

@@ -1,9 +1,8 @@
 """Rule script: the responses of one model in one mode to scores/{model}.{mode}.parquet."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
+from scripts.execution import execute
 from scripts.files import read_records, write_parquet
 from scripts.records import Item, Request, Response
 from scripts.syntaxbench.scoring import ScoringError, score_responses, scores_to_frame
@@ -35,4 +34,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

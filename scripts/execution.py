@@ -1,0 +1,62 @@
+"""How a rule script is run: its output goes to the rule's log, a known error is one clear message."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+# Errors whose message already names the file, the row and the remedy. A traceback adds nothing.
+CLEAR = (ValueError, OSError, RuntimeError)
+
+
+class _Tee:
+    """A stream that writes to the log and, for warnings and errors, to the terminal too."""
+
+    def __init__(self, *streams: Any) -> None:
+        self.streams = streams
+
+    def write(self, text: str) -> int:
+        """Write to every stream."""
+        for stream in self.streams:
+            stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush every stream."""
+        for stream in self.streams:
+            stream.flush()
+
+    def isatty(self) -> bool:
+        """Progress bars look at the last stream, the terminal."""
+        return bool(self.streams[-1].isatty())
+
+
+def execute(main: Callable[[Any], None], snakemake: Any) -> None:
+    """Run a rule script's `main` with Snakemake's object.
+
+    Everything printed goes to the rule's log file, standard error also to the terminal. An error ends
+    the job with exit status 1: a ValueError, OSError or RuntimeError as its message, anything else
+    with its traceback; the log always has the traceback.
+    """
+    with ExitStack() as stack:
+        log = None
+        if snakemake.log:
+            path = Path(str(snakemake.log[0]))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            log = stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
+            stack.enter_context(redirect_stdout(log))
+            stack.enter_context(redirect_stderr(_Tee(log, sys.__stderr__)))  # type: ignore[type-var]
+        try:
+            main(snakemake)
+        except Exception as error:
+            if log is not None:
+                traceback.print_exc(file=log)
+            if not isinstance(error, CLEAR):
+                raise
+            message = f"error in {snakemake.rule}: {error}"
+            print(message, file=sys.__stderr__)
+            raise SystemExit(1) from error
