@@ -175,7 +175,7 @@ def publication_params(config: Mapping[str, Any], benchmark: str) -> dict[str, A
 def reason_for(flag: object) -> str:
     """The words for a `flag` of the statistics (several are joined by `;` or `|`)."""
     words = [w.strip() for w in str(flag).replace("|", ";").split(";") if w.strip()]
-    known = [FLAGS[w] for w in words if w in FLAGS]
+    known = [text for word, text in FLAGS.items() if word in words]
     return known[0] if known else NOT_ESTIMATED
 
 

@@ -8,7 +8,7 @@ Table numbers in the docstrings are those of the SyntaxBench paper (arXiv:2610.0
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -33,46 +33,13 @@ from scripts.publishing.tables import (
     whole,
 )
 from scripts.syntaxbench.artefacts import TABLES
+from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
 Frames = Mapping[str, pd.DataFrame]
 
 
-@dataclass(frozen=True, slots=True)
-class TaskInfo:
-    """What a reader must know about a task: its family, its question and its kind of answer."""
-
-    family: str
-    question: str
-    answer: str
-    short: str
-
-
-TASKS: dict[str, TaskInfo] = {
-    "count_chars": TaskInfo(
-        "Inside a word", "How many characters has a string?", "integer", "count"
-    ),
-    "letter_container": TaskInfo(
-        "Inside a word", "Is a given letter in a string?", "yes/no", "letter"
-    ),
-    "palindrome_test": TaskInfo(
-        "Inside a word", "Is a string the same in both directions?", "yes/no", "palindrome"
-    ),
-    "edit_distance": TaskInfo(
-        "Between words", "What is the Levenshtein distance of two strings?", "integer", "edit"
-    ),
-    "longest_string_finder": TaskInfo(
-        "Between words", "Which of several strings is the longest?", "string", "longest"
-    ),
-    "index_to_span": TaskInfo(
-        "Stress test",
-        "What stands between two character offsets of a document?",
-        "string",
-        "span",
-    ),
-}
-STRESS_TASK = "index_to_span"
-CONDITIONS = ("english", "random")
-ALL_CONDITIONS = ("english", "random", "all")
+ALL_CONDITIONS = (*CONDITIONS, "all")
+INCOMPLETE_MARK = "†"
 BASELINES = "Baselines"
 BLOCKS = {THINKING: "Thinking", NON_THINKING: "Non-thinking"}
 
@@ -128,6 +95,10 @@ def why_missing(model: ModelInfo, mode: str, row: Mapping[str, Any] | None) -> s
         return reason
     if row is None:
         return captions.NOT_EVALUATED
+    if row.get("condition") == "all" and row.get("n"):
+        flags = str(row.get("flag")).split(";")
+        if "missing" in flags:
+            return "not estimated: one condition is missing"
     flag = row.get("flag")
     return captions.NOT_ESTIMATED if is_missing(flag) else captions.reason_for(flag)
 
@@ -142,6 +113,20 @@ def by_model(
         Row((model.label,), tuple(fill(model, mode)), block, model.baseline)
         for model, mode, block in blocks(context, modes)
     ]
+
+
+def incomplete(row: Mapping[str, Any] | None) -> str:
+    """The mark of a cell with fewer items than planned."""
+    planned, n = _value(row, "n_expected"), _value(row, "n")
+    if is_missing(planned) or is_missing(n) or int(n) >= int(planned):
+        return ""
+    return INCOMPLETE_MARK
+
+
+def incomplete_note(rows: Iterable[Row]) -> list[str]:
+    """The note on incomplete cells, where a table has any; the CSV's `_n` columns say how many."""
+    marked = any(INCOMPLETE_MARK in cell.mark for row in rows for cell in row.cells)
+    return [f"{INCOMPLETE_MARK} fewer items than planned."] if marked else []
 
 
 def item_words(frames: Frames, context: Context) -> str:
@@ -186,7 +171,7 @@ def tasks(frames: Frames, context: Context) -> Table:
             replace(whole(items if is_missing(n) else n), extra=(("configured", items),))
             for n in seen
         ]
-        rows.append(Row((task, info.question, info.answer), tuple(counts), info.family))
+        rows.append(Row((task, info.description, info.output), tuple(counts), info.group))
     shots = captions.join_words(str(s) for s in context.shots)
     return Table(
         "tasks",
@@ -436,7 +421,7 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
                     low=_value(row, "ema_low"),
                     high=_value(row, "ema_high"),
                     reason=why_missing(model, row_mode, row),
-                    mark="" if model.baseline else marks[task, condition].get(model.key, ""),
+                    mark=marks[task, condition].get(model.key, "") + incomplete(row),
                     extra=(("n", _value(row, "n")),),
                 )
 
@@ -461,6 +446,7 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
             captions.stars_sentence(
                 "McNemar's test with continuity correction against the column's best model", family
             ),
+            *incomplete_note(rows),
         ),
         layout="landscape",
         short_caption=f"Accuracy by task and condition, {captions.MODE_LABELS[mode]} mode",
@@ -523,10 +509,14 @@ def shots(frames: Frames, context: Context) -> Table:
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in context.tasks:
             found = [lookup.get(model.key, mode, task, s, "all") for s in context.shots]
-            yield from rank_cells(
-                [_percent_row(row, "ema", why_missing(model, mode, row)) for row in found]
-            )
+            cells = [_percent_row(row, "ema", why_missing(model, mode, row)) for row in found]
+            marked = [
+                replace(cell, mark="" if cell.missing else incomplete(row))
+                for cell, row in zip(cells, found, strict=True)
+            ]
+            yield from rank_cells(marked)
 
+    rows = by_model(context, (THINKING, NON_THINKING), fill)
     return Table(
         "shots",
         _caption(
@@ -537,7 +527,8 @@ def shots(frames: Frames, context: Context) -> Table:
         ),
         ("Model",),
         columns,
-        tuple(by_model(context, (THINKING, NON_THINKING), fill)),
+        tuple(rows),
+        tuple(incomplete_note(rows)),
         layout="landscape",
         short_caption="Accuracy by number of demonstrations",
     )
@@ -546,7 +537,7 @@ def shots(frames: Frames, context: Context) -> Table:
 def kappa(frames: Frames, context: Context) -> Table:
     """Table 7: Cohen's kappa with its Landis-Koch band."""
     lookup = cells_of(frames)
-    names = [task for task in context.tasks if task != STRESS_TASK]
+    names = [task for task in context.tasks if TASKS[task].core]
     columns = tuple(Column(task, task, better="high") for task in names)
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
@@ -572,8 +563,8 @@ def kappa(frames: Frames, context: Context) -> Table:
         columns,
         rank_columns(columns, by_model(context, (THINKING, NON_THINKING), fill)),
         (
-            "Linear weights for integer answers, unweighted otherwise; a parse error counts as a "
-            "wrong label. Bands after Landis and Koch.",
+            "Linear weights for integer answers (valid replies only), unweighted otherwise (a "
+            "parse error counts as a wrong label). Bands after Landis and Koch.",
         ),
         short_caption="Cohen's κ",
     )
@@ -961,7 +952,7 @@ def _effect_row(row: Mapping[Any, Any], context: Context) -> Row:
 def class_conditional(frames: Frames, context: Context) -> Table:
     """Class-conditional rates of the binary tasks (the paper releases them as CSV only)."""
     lookup = cells_of(frames)
-    names = [t for t in context.tasks if TASKS[t].answer == "yes/no"]
+    names = [t for t in context.tasks if TASKS[t].kind == "binary"]
     measures = (("tpr", "TPR"), ("tnr", "TNR"), ("mcc", "MCC"), ("kappa", "κ"))
     columns = tuple(
         Column(f"{task}.{key}", title, task, better="high")

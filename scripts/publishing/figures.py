@@ -1,0 +1,237 @@
+"""The style of the figures and how they are written: print size, safe colours, the same bytes.
+
+Colours are those of Okabe and Ito (2008); heat maps use cividis. Nothing is told by colour alone:
+lines have markers and dashes, bars have hatches, heat-map cells have their value in them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from scripts import files
+from scripts.publishing.latex import EN_DASH, MINUS, escape_prose, label
+
+# Inches. The text width is that of paper/tokensandtime.sty (A4, margins of 2.4 cm).
+TEXT_WIDTH = 6.37
+COLUMN_WIDTH = 3.3
+MAX_HEIGHT = 8.6
+PNG_DPI = 200
+
+OKABE_ITO = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#8A7F00",
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "////", "....", "xxxx")
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
+GREY = "#6E6E6E"
+
+RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "figure.titlesize": 9,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.6,
+    "hatch.linewidth": 0.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
+    "svg.hashsalt": "tokens-and-time",
+    "axes.unicode_minus": True,
+    "figure.constrained_layout.use": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A finished figure with its caption; `reason` is set when there was nothing to draw."""
+
+    name: str
+    figure: Figure
+    caption: str
+    reason: str = ""
+    width: str = "\\linewidth"
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """The settings under which figures are drawn and written."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(RC)
+        yield
+
+
+def new(width: float, height: float) -> Figure:
+    """A figure of a given size in inches, without a window system."""
+    return Figure(figsize=(width, min(height, MAX_HEIGHT)), layout="constrained")
+
+
+def empty(reason: str, width: float = TEXT_WIDTH, height: float = 1.2) -> Figure:
+    """A figure that says why there is nothing to show."""
+    figure = new(width, height)
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    axes.text(
+        0.5,
+        0.5,
+        reason,
+        ha="center",
+        va="center",
+        fontsize=8,
+        color=GREY,
+        wrap=True,
+        transform=axes.transAxes,
+    )
+    return figure
+
+
+def minus(text: str) -> str:
+    """A true minus sign in place of the hyphen."""
+    return text.replace("-", MINUS)
+
+
+def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
+    """Name the axes at the left and at the bottom of a grid of panels only."""
+    for position, axes in enumerate(panels):
+        if position % columns == 0:
+            axes.set_ylabel(y)
+        if position + columns >= len(panels):
+            axes.set_xlabel(x)
+
+
+def heatmap(
+    axes: Axes,
+    values: NDArray[np.float64],
+    texts: Sequence[Sequence[str]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    colours: str = "cividis",
+    low: float = 0.0,
+    high: float = 1.0,
+    fontsize: float = 6.5,
+    separators: Sequence[int] = (),
+) -> Any:
+    """A heat map with its values printed; a missing cell is hatched and shows an en dash.
+
+    `values` has shape (rows, columns), NaN = missing; `separators` are row numbers before which a
+    line is drawn. Returns the image for a colour bar.
+    """
+    colour_map: Colormap = mpl.colormaps[colours].copy()
+    colour_map.set_bad("#FFFFFF")
+    norm = Normalize(low, high)
+    image = axes.imshow(
+        np.ma.masked_invalid(values), cmap=colour_map, norm=norm, aspect="auto", rasterized=False
+    )
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            if np.isnan(values[i, j]):
+                axes.add_patch(
+                    mpl.patches.Rectangle(
+                        (j - 0.5, i - 0.5),
+                        1,
+                        1,
+                        fill=False,
+                        hatch="/////",
+                        edgecolor="#C8C8C8",
+                        linewidth=0,
+                    )
+                )
+            axes.text(
+                j,
+                i,
+                texts[i][j] if not np.isnan(values[i, j]) else EN_DASH,
+                ha="center",
+                va="center",
+                fontsize=fontsize,
+                linespacing=0.95,
+                color=ink(colour_map, norm, values[i, j]),
+            )
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    for row in separators:
+        axes.axhline(row - 0.5, color="#FFFFFF", linewidth=3.2)
+        axes.axhline(row - 0.5, color="#000000", linewidth=0.6)
+    return image
+
+
+def ink(colour_map: Colormap, norm: Normalize, value: float) -> str:
+    """Black or white, whichever reads better on the colour of a value."""
+    if np.isnan(value):
+        return "#444444"
+    red, green, blue, _ = colour_map(float(norm(value)))
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#000000" if luminance > 0.45 else "#FFFFFF"
+
+
+def write(drawing: Drawing, pdf: Path | str, png: Path | str, tex: Path | str, path: str) -> None:
+    """Write a figure as PDF and PNG and its LaTeX float, atomically and without dates.
+
+    `path` is how LaTeX finds the PDF, as LaTeX source. Call it inside `style()`.
+    """
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "0")
+    with files.atomic_write(pdf, "wb") as handle:
+        handle.write(_bytes(drawing.figure, "pdf"))
+    with files.atomic_write(png, "wb") as handle:
+        handle.write(_bytes(drawing.figure, "png"))
+    files.write_text(tex, to_latex(drawing, path))
+
+
+def _bytes(figure: Figure, kind: str) -> bytes:
+    metadata: dict[str, Any] = {"Software": None}
+    if kind == "pdf":
+        metadata = {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None}
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=PNG_DPI, metadata=metadata)
+    return buffer.getvalue()
+
+
+def to_latex(drawing: Drawing, path: str) -> str:
+    """The figure's float: graphic, caption and label."""
+    return "\n".join(
+        [
+            "% Written by the workflow; do not edit.",
+            r"\begin{figure}[tbp]",
+            r"\centering",
+            rf"\includegraphics[width={drawing.width}]{{{path}}}",
+            rf"\caption{{{escape_prose(drawing.caption)}}}\label{{fig:{label(drawing.name)}}}",
+            r"\end{figure}",
+            "",
+        ]
+    )
+
+
+Draw = Callable[..., Drawing]
