@@ -3,8 +3,8 @@
 Resampling n items of which k are right and taking the mean *is* one binomial draw divided by n;
 resampling n pairs *is* one multinomial draw. Both give exactly the law of the item bootstrap at a
 fraction of its cost. An interval of one proportion needs only *how many* of the B binomial draws
-fell on each count, which is again one multinomial draw (`proportion_table`). `resampled_interval` is
-the generic resampler for every other statistic.
+fell on each count, which is again one multinomial draw (`proportion_table`). The generic resampler
+for every other statistic is `resampled_interval`.
 
 Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), ch. 13; SyntaxBench A.6.
 """

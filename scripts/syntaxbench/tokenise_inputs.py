@@ -1,0 +1,46 @@
+"""Count the tokens of every raw input for one model.
+
+input: `items` (one JSONL file a task), `tokenizer` (local tokenizer.json; empty where the hub is
+asked). output: `tokens`. params: entry (source, revision, tokenizer of the model). A model without
+a readable tokeniser gets a file without rows, and the reason goes to the log.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from scripts.files import read_records, write_csv, write_text
+from scripts.records import Item
+from scripts.syntaxbench.tokens import SAMPLE_COLUMNS, sample_frame
+from scripts.tokenisation.tokenisers import TokeniserUnavailableError, tokeniser_of
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def as_list(value: Any) -> list[str]:
+    """Snakemake gives one file as a string and several as a list."""
+    return [value] if isinstance(value, str) else [str(path) for path in value]
+
+
+def main(snakemake: Any) -> None:
+    """Tokenise, write the CSV, and leave a line in the log."""
+    try:
+        tokeniser = tokeniser_of(snakemake.params.entry, as_list(snakemake.input.tokenizer))
+    except TokeniserUnavailableError as error:
+        frame = pd.DataFrame(columns=list(SAMPLE_COLUMNS))
+        note = f"left out of the tokeniser analysis: {error}\n"
+    else:
+        items = [
+            item for path in as_list(snakemake.input.items) for item in read_records(path, Item)
+        ]
+        frame = sample_frame(items, tokeniser)
+        note = f"{len(frame)} samples, tokeniser {tokeniser.fingerprint} ({tokeniser.name})\n"
+    write_csv(snakemake.output.tokens, frame)
+    write_text(snakemake.log[0], note)
+
+
+if "snakemake" in globals():
+    main(snakemake)  # noqa: F821
