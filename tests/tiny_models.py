@@ -1,6 +1,6 @@
 """A tiny random language model, saved as a real checkpoint, for tests that need a real engine.
 
-Byte-level tokens, a ChatML template with the thinking switch of the Qwen3 family, random weights
+One token a letter, a ChatML template with the thinking switch of the Qwen3 family, random weights
 from a fixed seed: it writes nonsense, but greedily the same nonsense every time.
 """
 
@@ -21,7 +21,8 @@ def save_tiny_tokenizer(folder: Path):
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    # Printable ASCII, space and newline (byte-level spelling): every token is a readable letter.
+    alphabet = [*map(chr, range(33, 127)), "Ġ", "Ċ"]
     core = Tokenizer(models.BPE({token: i for i, token in enumerate(alphabet)}, []))
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     core.decoder = decoders.ByteLevel()
@@ -51,13 +52,15 @@ def save_tiny_model(folder: Path, layers: int = 2) -> Path:
         num_key_value_heads=2,
         head_dim=32,
         max_position_embeddings=1024,
-        tie_word_embeddings=True,
+        tie_word_embeddings=False,
+        # Wide weights spread the logits: near-ties would let rounding choose the token.
+        initializer_range=0.3,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
     )
     model = Qwen3ForCausalLM(config)
     with torch.no_grad():
-        # Spread the logits: near-ties would let rounding choose the token.
-        model.model.embed_tokens.weight.mul_(40)
+        # A logit of 0 is never the highest: no stray think tag, which servers treat specially.
+        model.lm_head.weight[tokenizer.convert_tokens_to_ids(["<think>", "</think>"])] = 0.0
     model.save_pretrained(folder)
     return folder
