@@ -82,7 +82,7 @@ def load(spec: ModelSpec, device: str | None = None) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-@torch.inference_mode()
+@torch.no_grad()  # not inference mode: a probe may train on these tensors
 def hidden_states(model: Any, tokenizer: Any, texts: Sequence[str]) -> list[torch.Tensor]:
     """Hidden states of each text, one forward pass a text.
 
