@@ -5,12 +5,11 @@ output: frames of `tokens.token_frames` by name. params: models, statistics (res
 token_bins), seed.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from scripts.execution import execute
 from scripts.files import DataError, read_csv, write_csv
 from scripts.syntaxbench.tokenise_inputs import as_list
 from scripts.syntaxbench.tokens import SAMPLE_COLUMNS, token_frames
@@ -49,4 +48,4 @@ def main(snakemake: Any) -> None:
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

@@ -5,13 +5,13 @@ asked). output: `tokens`. params: entry (source, revision, tokenizer of the mode
 a readable tokeniser gets a file without rows, and the reason goes to the log.
 """
 
-from __future__ import annotations
-
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from scripts.files import read_records, write_csv, write_text
+from scripts.execution import execute
+from scripts.files import read_records, write_csv
 from scripts.records import Item
 from scripts.syntaxbench.tokens import SAMPLE_COLUMNS, sample_frame
 from scripts.tokenisation.tokenisers import TokeniserUnavailableError, tokeniser_of
@@ -26,21 +26,20 @@ def as_list(value: Any) -> list[str]:
 
 
 def main(snakemake: Any) -> None:
-    """Tokenise, write the CSV, and leave a line in the log."""
+    """Tokenise, write the CSV, and say what was done."""
     try:
         tokeniser = tokeniser_of(snakemake.params.entry, as_list(snakemake.input.tokenizer))
     except TokeniserUnavailableError as error:
         frame = pd.DataFrame(columns=list(SAMPLE_COLUMNS))
-        note = f"left out of the tokeniser analysis: {error}\n"
+        print(f"left out of the tokeniser analysis: {error}", file=sys.stderr)
     else:
         items = [
             item for path in as_list(snakemake.input.items) for item in read_records(path, Item)
         ]
         frame = sample_frame(items, tokeniser)
-        note = f"{len(frame)} samples, tokeniser {tokeniser.fingerprint} ({tokeniser.name})\n"
+        print(f"{len(frame)} samples, tokeniser {tokeniser.fingerprint} ({tokeniser.name})")
     write_csv(snakemake.output.tokens, frame)
-    write_text(snakemake.log[0], note)
 
 
 if "snakemake" in globals():
-    main(snakemake)  # noqa: F821
+    execute(main, snakemake)  # noqa: F821

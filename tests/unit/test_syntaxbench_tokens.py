@@ -173,7 +173,9 @@ def test_an_empty_input_is_an_error(tokeniser: Tokeniser) -> None:
         tokens.sample_frame([item("count_chars", "english", 0, string="")], tokeniser)
 
 
-def test_rule_scripts_from_items_to_frames(tmp_path: Path) -> None:
+def test_rule_scripts_from_items_to_frames(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_records(tmp_path / "items.jsonl", ITEMS)
     (tmp_path / "tokenizer.json").write_text(description(("null", "cat")), "utf-8")
     write_parquet(tmp_path / "scores.parquet", scores())
@@ -183,10 +185,9 @@ def test_rule_scripts_from_items_to_frames(tmp_path: Path) -> None:
             input=SimpleNamespace(items=str(tmp_path / "items.jsonl"), tokenizer=files),
             output=SimpleNamespace(tokens=str(tmp_path / f"{model}.csv")),
             params=SimpleNamespace(entry={"source": "x", "tokenizer": tokenizer}),
-            log=[str(tmp_path / f"{model}.log")],
         )
         tokenise_inputs.main(job)
-        return (tmp_path / f"{model}.log").read_text("utf-8")
+        return "".join(capsys.readouterr())
 
     assert "12 samples" in tokenise("m", "same", [str(tmp_path / "tokenizer.json")])
     assert "left out" in tokenise("n", "none", [])
