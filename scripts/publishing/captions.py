@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scripts.files import DataError
+from scripts.publishing.latex import escape_prose, new_command
 
 THINKING = "thinking"
 NON_THINKING = "non_thinking"
@@ -240,3 +241,75 @@ def stars(p: float | None) -> str:
     if p is None or math.isnan(p):
         return ""
     return next((mark for limit, mark in STAR_LEVELS if p < limit), "")
+
+
+def facts(context: Context) -> dict[str, Any]:
+    """What the running text may say about the set-up, by name (see numbers.py)."""
+    items = list(context.tasks.values())
+    return {
+        "alpha": context.alpha,
+        "baseline_count": len(context.baselines),
+        "baselines": [m.key for m in context.baselines],
+        "both_modes_count": len(
+            [m for m in context.models if {THINKING, NON_THINKING} <= set(m.modes)]
+        ),
+        "configuration_count": len(context.configurations),
+        "headline_shots": context.headline_shots,
+        "items_range": between(items),
+        "items_total": 2 * sum(items),
+        "level": level_words(context),
+        "main_mode": context.main_mode,
+        "main_mode_words": MODE_LABELS[context.main_mode],
+        "model_count": len(context.models),
+        "model_list": join_words(m.label for m in context.models),
+        "models": context.model_keys(),
+        "resamples": context.resamples,
+        "responses_total": 2 * sum(items) * len(context.shots) * len(context.configurations),
+        "seed": context.seed,
+        "shots_list": join_words(str(s) for s in context.shots),
+        "task_count": len(context.tasks),
+    }
+
+
+RUN_BOX = {
+    "full": (
+        "Full run",
+        "This document was built from the configured full matrix of models.",
+    ),
+    "embedded": (
+        "Embedded run",
+        "This document was built from small models that run without a GPU, on a small number of "
+        "items. It shows that the pipeline works from corpus to page. It is not the result of the "
+        "published paper, and no statement about the published models follows from it.",
+    ),
+    "replay": (
+        "Replay",
+        "This document was built from item vectors that were simulated so that their margins "
+        "equal the published ones. It checks the statistics and the layout. It is not a new "
+        "measurement; values that the margins do not determine differ from the published ones.",
+    ),
+}
+
+
+def setup_latex(context: Context, results: str = "../..") -> str:
+    r"""The file `setup.tex`: where the results are, and conditionals on the kind of run.
+
+    `results` is the results directory as seen from the build directory. Defines `\ResultsDir`,
+    `\RunTitle`, `\RunText` and the conditionals `\ifthinking`, `\ifbothmodes`, `\ifembedded`,
+    `\ifreplay`, `\iffullrun`.
+    """
+    title, text = RUN_BOX[context.kind]
+    states = {
+        "thinking": context.has_mode(THINKING),
+        "nonthinking": context.has_mode(NON_THINKING),
+        "bothmodes": facts(context)["both_modes_count"] > 0,
+        "embedded": context.kind == "embedded",
+        "replay": context.kind == "replay",
+        "fullrun": context.kind == "full",
+    }
+    lines = ["% Written by the workflow; do not edit.", new_command("ResultsDir", results)]
+    lines += [new_command("RunTitle", escape_prose(title))]
+    lines += [new_command("RunText", escape_prose(text))]
+    for name, state in states.items():
+        lines += [rf"\newif\if{name}", rf"\{name}{'true' if state else 'false'}"]
+    return "\n".join(lines) + "\n"

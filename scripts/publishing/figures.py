@@ -120,6 +120,26 @@ def minus(text: str) -> str:
     return text.replace("-", MINUS)
 
 
+def short(value: float, *, sign: bool = False) -> str:
+    """Two decimals without the leading zero, for narrow cells: `.73`, `−.05`."""
+    text = f"{value:+.2f}" if sign else f"{value:.2f}"
+    if not text.strip("+-0."):
+        return ".00"
+    return minus(text.replace("0.", ".", 1) if abs(value) < 1 else text)
+
+
+def log_axis(axes: Axes, values: Sequence[float]) -> None:
+    """A logarithmic x axis around the values with ticks at 1, 2 and 5 times powers of ten."""
+    axes.set_xscale("log")
+    steps = [m * 10.0**e for e in range(-3, 9) for m in (1, 2, 5)]
+    low = max((s for s in steps if s <= min(values)), default=steps[0])
+    high = min((s for s in steps if s >= max(values)), default=steps[-1])
+    axes.set_xlim(low * 0.9, high * 1.1)
+    axes.set_xticks([s for s in steps if low <= s <= high])
+    axes.xaxis.set_major_formatter(lambda v, _: f"{v:,g}")
+    axes.minorticks_off()
+
+
 def outer_labels(panels: Sequence[Axes], columns: int, x: str, y: str) -> None:
     """Name the axes at the left and at the bottom of a grid of panels only."""
     for position, axes in enumerate(panels):

@@ -1,0 +1,119 @@
+"""Compile the paper with XeLaTeX: no shell, no network, no dates, the same bytes every time."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGES_FILE = "envs/tex.txt"
+OVERFULL_LIMIT = 5.0  # points
+
+
+class PaperError(RuntimeError):
+    """The paper cannot be compiled, or its log has something that must not be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """What the log says. `overfull` holds (points, message) of boxes above the limit."""
+
+    missing_characters: tuple[str, ...]
+    undefined: tuple[str, ...]
+    overfull: tuple[tuple[float, str], ...]
+
+
+def require_tex() -> None:
+    """Raise PaperError with the install command when XeLaTeX or latexmk is not there."""
+    lacking = [name for name in ("xelatex", "latexmk", "bibtex") if shutil.which(name) is None]
+    if lacking:
+        raise PaperError(
+            f"{', '.join(lacking)} not found. On Debian or Ubuntu install TeX and its fonts with: "
+            "apt-get install -y --no-install-recommends "
+            f"$(grep -v '^#' {PACKAGES_FILE})"
+        )
+
+
+def environment(epoch: int) -> dict[str, str]:
+    """The environment of the compiler: fixed time, no shell, log lines that are not wrapped."""
+    return {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": str(epoch),
+        "FORCE_SOURCE_DATE": "1",
+        "TZ": "UTC",
+        "LC_ALL": "C.UTF-8",
+        "max_print_line": "10000",
+        "shell_escape": "f",
+        # The sources name the results directory above the build directory, for reading only.
+        "openin_any": "a",
+        "openout_any": "p",
+    }
+
+
+def build(sources: Path, generated: list[Path], directory: Path, epoch: int = 0) -> LogReport:
+    """Compile `main.tex` of `sources` in `directory`, which is emptied first.
+
+    `generated` files are copied beside the sources. Leaves `main.pdf` and `main.log` there. Raises
+    PaperError when TeX is missing, compilation fails, a character has no glyph, or a reference or
+    citation is undefined.
+    """
+    require_tex()
+    if directory.exists():
+        shutil.rmtree(directory)
+    shutil.copytree(sources, directory)
+    for path in generated:
+        shutil.copyfile(path, directory / path.name)
+    result = subprocess.run(
+        [
+            "latexmk",
+            "-norc",
+            "-xelatex",
+            "-halt-on-error",
+            "-interaction=nonstopmode",
+            "-no-shell-escape",
+            "main.tex",
+        ],
+        cwd=directory,
+        env=environment(epoch),
+        capture_output=True,
+        check=False,
+    )
+    log = directory / "main.log"
+    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    if result.returncode != 0:
+        raise PaperError(f"{log}: compilation failed\n{_first_error(text, result.stdout)}")
+    report = read_log(text)
+    if report.missing_characters:
+        listed = "; ".join(report.missing_characters[:5])
+        raise PaperError(
+            f"{log}: {len(report.missing_characters)} character(s) without a glyph: {listed}. "
+            "Add the character to scripts/publishing/latex.py or choose a font that has it."
+        )
+    if report.undefined:
+        raise PaperError(f"{log}: undefined: {'; '.join(report.undefined[:10])}")
+    return report
+
+
+def _first_error(log: str, output: bytes) -> str:
+    """The first error of a log with the lines after it; the end of the output without one."""
+    lines = log.splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("!"):
+            return "\n".join(lines[number : number + 12])
+    return output.decode("utf-8", errors="replace")[-2000:]
+
+
+def read_log(text: str) -> LogReport:
+    """Missing characters, undefined references and wide boxes of a XeLaTeX log."""
+    missing = tuple(dict.fromkeys(re.findall(r"^Missing character: (.*)$", text, re.MULTILINE)))
+    undefined = tuple(
+        dict.fromkeys(
+            re.findall(r"Warning: ((?:Reference|Citation) [`'].*? undefined)", text, re.DOTALL)
+        )
+    )
+    wide = re.findall(r"^(Overfull \\[hv]box \((\d+(?:\.\d+)?)pt too .*)$", text, re.MULTILINE)
+    overfull = tuple((float(size), line) for line, size in wide if float(size) > OVERFULL_LIMIT)
+    return LogReport(missing, undefined, overfull)
