@@ -77,15 +77,21 @@ def read_nltk_words(path: Path | str, entries: int | None = None) -> list[str]:
 
 
 def read_words(path: Path | str, reader: str, entries: int | None = None) -> list[str]:
-    """Raw entries of a word corpus by the name of its reader (`word_list`, `nltk_words`)."""
+    """Raw entries of a word corpus by the name of its reader.
+
+    Readers: `word_list`, `nltk_words`, `palindrome_list`. `entries`, where given, is the number
+    that must come out. Raises DataError for another number and for an unknown reader.
+    """
     if reader == "nltk_words":
         return read_nltk_words(path, entries)
-    if reader in ("word_list", "palindrome_list"):
-        words = read_word_list(path)
-        if entries is not None and len(words) != entries:
-            raise DataError(f"{path}: {len(words)} entries, expected {entries}")
-        return words
-    raise DataError(f"{path}: no reader {reader!r} for words; use word_list or nltk_words")
+    readers = {"word_list": read_word_list, "palindrome_list": read_palindromes}
+    if reader not in readers:
+        known = ", ".join(sorted([*readers, "nltk_words"]))
+        raise DataError(f"{path}: no reader {reader!r} for words; use one of {known}")
+    words = readers[reader](path)
+    if entries is not None and len(words) != entries:
+        raise DataError(f"{path}: {len(words)} entries, expected {entries}; restore the file")
+    return words
 
 
 def vocabulary(words: Iterable[str], length: Sequence[int]) -> list[str]:

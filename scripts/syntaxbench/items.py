@@ -140,7 +140,10 @@ class WordOrder:
         return [key for key, _ in keyed], [word for _, word in keyed]
 
     def draw(self, *parts: Any) -> str:
-        """A word by hash of the parts: the next one on a ring, so one more word moves few draws."""
+        """A word by hash of the parts: the next one on a ring, so one more word moves few draws.
+
+        A word's chance is the gap before it on the ring: random, but independent of the word.
+        """
         keys, words = self._ring
         return words[bisect_left(keys, _digest(*self.name, "draw", *parts)) % len(words)]
 
