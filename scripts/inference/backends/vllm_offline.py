@@ -17,6 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from transformers import PretrainedConfig
+
+from scripts.inference import models
 from scripts.inference.dialogue import TURN_MARKER, Renderer
 from scripts.inference.interface import Backend, BackendError, ModelSpec
 from scripts.inference.reasoning import (
@@ -249,8 +252,6 @@ class VllmBackend(Backend):
         """Prompt rendering, which proves that nothing is dropped; loads the tokenizer once."""
         if self._renderer is None:
             if self._tokenizer is None:
-                # Heavy, and not needed by a caller that brings a tokenizer.
-                models = importlib.import_module("scripts.inference.models")
                 self._tokenizer = models.load_tokenizer(self.spec)
             self._renderer = Renderer(self.spec, self.mode, self._tokenizer)
         return self._renderer
@@ -434,11 +435,10 @@ class VllmBackend(Backend):
 
 def checkpoint_is_quantized(spec: ModelSpec) -> bool:
     """True when the checkpoint's config.json says how its weights are quantised."""
-    transformers = importlib.import_module("transformers")
     place = spec.path or spec.source
     options = {} if Path(place).is_dir() else {"revision": spec.revision}
     try:
-        config, _ = transformers.PretrainedConfig.get_config_dict(place, **options)
+        config, _ = PretrainedConfig.get_config_dict(place, **options)
     except OSError as error:
         raise BackendError(f"models.{spec.name}: no configuration in {place} ({error})") from error
     text_config = config.get("text_config") or {}
