@@ -71,11 +71,17 @@ class Context:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_params(cls, params: Mapping[str, Any], benchmark: str) -> Context:
+    def from_params(cls, params: Mapping[str, Any], benchmark: str | None = None) -> Context:
         """Read the part of the configuration that `publication_params` cuts out.
 
-        Raises DataError naming the key that is missing or wrong.
+        Without a benchmark it is the one that the parameters hold. Raises DataError naming the key
+        that is missing or wrong.
         """
+        if benchmark is None:
+            found = sorted(set(params) - {"run", "models"})
+            if len(found) != 1:
+                raise DataError(f"publication parameters: expected one benchmark, found {found}")
+            benchmark = found[0]
         try:
             part = params[benchmark]
             statistics = part["statistics"]

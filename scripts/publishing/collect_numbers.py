@@ -1,8 +1,7 @@
 """Rule script: the numbers of the running text, and what the paper must know about the run.
 
-input: `declaration` (paper/numbers.yaml) and the result files that it names; output: `tex`, `json`,
-`setup`; params: `context` (captions.publication_params), `benchmark`, `results` (the results
-directory).
+input: `declarations` (paper/numbers.yaml) and the result files that it names; output: `tex`,
+`json`, `setup`; params: `context` (captions.publication_params), `results` (the results directory).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 def main(snakemake: Any) -> None:
     """Read the declaration and the files, write the three outputs."""
     params = snakemake.params
-    context = Context.from_params(params.context, params.benchmark)
-    declaration = numbers.read_declaration(snakemake.input.declaration)
+    context = Context.from_params(params.context)
+    declaration = numbers.read_declaration(snakemake.input.declarations)
     labels = {m.key: m.label for m in (*context.models, *context.baselines)}
     collection = numbers.collect(declaration, params.results, captions.facts(context), labels)
     files.write_text(snakemake.output.tex, collection.to_latex())

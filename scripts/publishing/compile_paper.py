@@ -1,11 +1,10 @@
 """Rule script: the paper as PDF.
 
-input: `main` (paper/main.tex), `numbers`, `setup` and everything that the paper includes; output:
-`pdf`; params: `epoch` (seconds since 1970 that the PDF bears as its date). The build directory
-stands beside the output and keeps the log. A log file of the rule gets the list of wide boxes.
+input: `sources` (the files of one directory, main.tex among them), `numbers`, `setup` and all that
+the paper includes; output: `pdf`. The build directory stands beside the output and keeps TeX's log;
+the rule's log lists the boxes that are too wide.
 """
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +20,15 @@ def main(snakemake: Any) -> None:
     """Compile, report wide boxes, put the PDF in its place."""
     output = Path(snakemake.output.pdf)
     directory = output.parent / "build"
-    report = paper.build(
-        Path(snakemake.input.main).parent,
-        [Path(snakemake.input.numbers), Path(snakemake.input.setup)],
-        directory,
-        int(snakemake.params.epoch),
-    )
-    lines = [f"{size:g} pt: {message}" for size, message in report.overfull]
-    if snakemake.log:
-        files.write_text(snakemake.log[0], "".join(f"{line}\n" for line in lines))
-    shutil.copyfile(directory / "main.pdf", output)
+    sources = [Path(path) for path in snakemake.input.sources if Path(path).name == paper.MAIN]
+    if len(sources) != 1:
+        raise paper.PaperError(f"expected one {paper.MAIN} among the sources, found {len(sources)}")
+    generated = [Path(snakemake.input.numbers), Path(snakemake.input.setup)]
+    report = paper.build(sources[0].parent, generated, directory)
+    for size, message in report.overfull:
+        print(f"{size:g} pt: {message}")
+    with files.atomic_write(output, "wb") as handle:
+        handle.write((directory / "main.pdf").read_bytes())
 
 
 if "snakemake" in globals():

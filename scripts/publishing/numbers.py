@@ -6,8 +6,8 @@ from. Three sections:
 - `facts`: `name`, `fact` (a key of the facts that the rule passes), `format`;
 - `macros`: `name`, `file` (below the results directory), `where` (column to value, list of values,
   or `{above|below: number}`; `$name` stands for a fact), `column`, `format`, and one of nothing
-  or `{above|below: number}`; `$name` stands for a fact), `column`, `format`, and one of nothing
-  rows agree) or `count: true` (the number of rows); `optional: true` turns a failure into an en
+  (exactly one row must match), `highest`/`lowest: column` (the first row with the extreme),
+  `same: true` (all rows agree) or `count: true` (how many); `optional: true` makes a failure an en
   dash with a reason;
 - `flags`: `name`, `file`, `where`, `column`: a TeX conditional, true when a row has a value there.
 """

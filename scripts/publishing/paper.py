@@ -11,6 +11,9 @@ from pathlib import Path
 
 PACKAGES_FILE = "envs/tex.txt"
 OVERFULL_LIMIT = 5.0  # points
+MAIN = "main.tex"
+# The date that the PDF bears, in seconds since 1970: fixed, so that builds are comparable.
+EPOCH = 1767225600
 
 
 class PaperError(RuntimeError):
@@ -53,7 +56,7 @@ def environment(epoch: int) -> dict[str, str]:
     }
 
 
-def build(sources: Path, generated: list[Path], directory: Path, epoch: int = 0) -> LogReport:
+def build(sources: Path, generated: list[Path], directory: Path, epoch: int = EPOCH) -> LogReport:
     """Compile `main.tex` of `sources` in `directory`, which is emptied first.
 
     `generated` files are copied beside the sources. Leaves `main.pdf` and `main.log` there. Raises
@@ -74,7 +77,7 @@ def build(sources: Path, generated: list[Path], directory: Path, epoch: int = 0)
             "-halt-on-error",
             "-interaction=nonstopmode",
             "-no-shell-escape",
-            "main.tex",
+            MAIN,
         ],
         cwd=directory,
         env=environment(epoch),

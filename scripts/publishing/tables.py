@@ -370,7 +370,8 @@ def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> st
         text = rf"\tablestack{{{text}}}{{{small}}}"
     elif small:
         text = rf"{text} \tablesmall{{{small}}}"
-    return rf"\tabletint{{{cell.tint}}}{text}" if cell.tint else text
+    # The tint comes last: a nested tabular would reset it.
+    return rf"{text}\tabletint{{{cell.tint}}}" if cell.tint else text
 
 
 def _row(table: Table, row: Row, letters: dict[str, str]) -> str:

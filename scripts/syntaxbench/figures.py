@@ -36,6 +36,7 @@ from scripts.syntaxbench.tables import (
     Lookup,
     cells_of,
     headline,
+    in_task_order,
     item_words,
     mcnemar_pairs,
 )
@@ -241,21 +242,25 @@ def tokens_accuracy(frames: Frames, context: Context) -> Drawing:
     bins = sorted({str(b) for b in frame["token_bin"]}, key=lambda b: (len(b), b))
     for axes, mode in zip(panels, modes, strict=True):
         part = frame[frame["mode"] == mode].assign(token_bin=lambda f: f["token_bin"].astype(str))
-        for index, condition in enumerate(CONDITIONS):
+        counts = [
             _bin_lines(axes, part[part["condition"] == condition], bins, index, condition)
-        axes.set_xticks(range(len(bins)), bins)
+            for index, condition in enumerate(CONDITIONS)
+        ]
+        ticks = ["\n".join(map(str, entry)) for entry in zip(bins, *counts, strict=True)]
+        axes.set_xticks(range(len(bins)), ticks)
         axes.set_title(captions.MODE_LABELS[mode])
         axes.set_xlabel("tokens of the string")
         axes.set_ylim(-0.03, 1.03)
     panels[0].set_ylabel("exact-match accuracy")
     panels[0].legend(loc="best")
+    join = " and ".join(CONDITIONS)
     return Drawing(
         "tokens_accuracy",
         figure,
         caption(
             context,
             *words,
-            "Thick: all models together; thin: single models. The numbers give the items.",
+            f"Thick: all models together; thin: single models. Below each bin: its {join} items.",
         ),
         width="\\linewidth" if len(modes) > 1 else "0.66\\linewidth",
     )
@@ -263,8 +268,8 @@ def tokens_accuracy(frames: Frames, context: Context) -> Drawing:
 
 def _bin_lines(
     axes: Axes, part: pd.DataFrame, bins: Sequence[str], index: int, condition: str
-) -> None:
-    """One thick line over all models and a thin one for each of them."""
+) -> list[int]:
+    """One thick line over all models and a thin one for each; returns the items of every bin."""
     colour, marker = OKABE_ITO[index], MARKERS[index]
     for _, mine in part.groupby("model", sort=True):
         at = mine.set_index("token_bin")["ema"].reindex(list(bins))
@@ -281,17 +286,7 @@ def _bin_lines(
         label=condition,
         zorder=3,
     )
-    for x, (y, n) in enumerate(zip(share, total["n"], strict=True)):
-        if not np.isnan(y):
-            axes.annotate(
-                f"{int(n)}",
-                (x, y),
-                textcoords="offset points",
-                xytext=(0, 5 if index else -9),
-                ha="center",
-                fontsize=6,
-                color=colour,
-            )
+    return [0 if np.isnan(n) else int(n) for n in total["n"]]
 
 
 def mode_delta(frames: Frames, context: Context) -> Drawing:
@@ -503,7 +498,7 @@ def _kappa_text(row: Mapping[str, Any] | None) -> str:
     if row is None or np.isnan(value):
         return ""
     band = BANDS.get(str(row.get("kappa_band")), "")
-    return minus(f"{value:.2f}") + (f"\n{band}" if band else "")
+    return figures.short(value) + (f"\n{band}" if band else "")
 
 
 def kendall_sparklines(frames: Frames, context: Context) -> Drawing:
@@ -673,14 +668,12 @@ def point_biserial(frames: Frames, context: Context) -> Drawing:
     return _shot_heatmaps(
         "point_biserial",
         context,
-        lambda line, task, shots: _column(
-            lookup.get(line.model, line.mode, task, shots), "point_biserial"
-        ),
-        lambda v: minus(f"{v:+.2f}"),
+        lambda line, task, shots: _point_biserial(lookup.get(line.model, line.mode, task, shots)),
+        lambda v: figures.short(v, sign=True),
         bar="point-biserial r",
         words=(
-            "Point-biserial correlation between the input condition and being right, as signed in "
-            "the statistics file; hatched: not estimable.",
+            "Point-biserial correlation between the input condition and being right; positive: "
+            "random is easier. Hatched: not estimable.",
             captions.stars_sentence("chi-square test of independence", f"{sizes} comparisons"),
         ),
         extra=mark,
@@ -688,6 +681,13 @@ def point_biserial(frames: Frames, context: Context) -> Drawing:
         low=-limit,
         high=limit,
     )
+
+
+def _point_biserial(row: Mapping[str, Any] | None) -> float:
+    """The correlation of a row; NaN where a margin is zero and nothing can correlate."""
+    if row is not None and "zero_margin" in str(row.get("flag")):
+        return float("nan")
+    return _column(row, "point_biserial")
 
 
 def _tolerance(name: str, frames: Frames, context: Context, mode: str | None) -> Drawing:
@@ -797,6 +797,7 @@ def thinking_pareto(frames: Frames, context: Context) -> Drawing:
     names = _tasks(context)
     figure = figures.new(TEXT_WIDTH, 3.9)
     left_out = set()
+    seen: list[float] = []
     panels = _grid(figure, len(names), 3)
     figures.outer_labels(panels, 3, "mean thinking tokens", "exact-match accuracy")
     for axes, task in zip(panels, names, strict=True):
@@ -806,10 +807,13 @@ def thinking_pareto(frames: Frames, context: Context) -> Drawing:
             if not tokens > 0 or np.isnan(ema):
                 left_out.add(line.model)
                 continue
+            seen.append(tokens)
             axes.plot(tokens, ema, color=line.colour, marker=line.marker, markersize=5)
-        axes.set_xscale("log")
         axes.set_title(task)
-        axes.set_ylim(-0.03, 1.03)
+        axes.set_ylim(-0.03, 1.05)
+    if not seen:
+        return _nothing("thinking_pareto", "No backend reported thinking tokens.", *words)
+    figures.log_axis(panels[0], seen)
     _legend(figure, found)
     missing = [context.label(m.key) for m in context.models if m.key in left_out]
     note = f"Without a token count on some task: {captions.join_words(missing)}." if missing else ""
@@ -946,4 +950,4 @@ def build(name: str, frames: Frames, context: Context) -> Drawing:
     lacking = sorted(set(FIGURES[name]) - set(frames))
     if lacking:
         raise DataError(f"figure {name}: input {', '.join(lacking)} is missing")
-    return BUILDERS[name](frames, context)
+    return BUILDERS[name](frames, in_task_order(context))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def main(snakemake: Any) -> None:
     """Read the inputs, draw the figure, write all forms."""
     frames = {Path(path).stem: files.read_csv(path) for path in snakemake.input}
-    context = Context.from_params(snakemake.params.context, "syntaxbench")
+    context = Context.from_params(snakemake.params.context)
     name = snakemake.wildcards.name
     with style.style():
         drawing = figures.build(name, frames, context)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def main(snakemake: Any) -> None:
     """Read the inputs, build the table, write both forms."""
     frames = {Path(path).stem: files.read_csv(path) for path in snakemake.input}
-    context = Context.from_params(snakemake.params.context, "syntaxbench")
+    context = Context.from_params(snakemake.params.context)
     table = tables.build(snakemake.wildcards.name, frames, context)
     write_table(table, snakemake.output.tex, snakemake.output.csv)
 

@@ -129,6 +129,17 @@ def incomplete_note(rows: Iterable[Row]) -> list[str]:
     return [f"{INCOMPLETE_MARK} fewer items than planned."] if marked else []
 
 
+def in_task_order(context: Context) -> Context:
+    """The context with its tasks in the benchmark's own order, however the parameters were sorted.
+
+    Raises DataError for a task that the benchmark does not have.
+    """
+    unknown = sorted(set(context.tasks) - set(TASKS))
+    if unknown:
+        raise DataError(f"unknown task(s) {', '.join(unknown)}; known: {', '.join(TASKS)}")
+    return replace(context, tasks={t: context.tasks[t] for t in TASKS if t in context.tasks})
+
+
 def item_words(frames: Frames, context: Context) -> str:
     """How many items stand behind a cell, observed in the data: `12 to 24 items per condition`."""
     frame = frames["cells"]
@@ -186,7 +197,7 @@ def tasks(frames: Frames, context: Context) -> Table:
             Column("random", "Random", "Items", "r"),
         ),
         tuple(rows),
-        stub_align="lp{6.5cm}l",
+        stub_align="lp{7.8cm}l",
         size="small",
         short_caption="The tasks of SyntaxBench",
     )
@@ -428,7 +439,10 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
     rows = rank_columns(columns, by_model(context, [mode], fill))
     pairs = len([m for m in context.models if mode in m.modes])
     tests = pairs * (pairs - 1) // 2
-    family = f"the {tests} model {'pair' if tests == 1 else 'pairs'} of a cell"
+    marks_note = captions.stars_sentence(
+        "McNemar's test with continuity correction against the column's best model",
+        f"the {tests} model {'pair' if tests == 1 else 'pairs'} of a cell",
+    )
     return Table(
         name,
         _caption(
@@ -443,9 +457,7 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
         rows,
         (
             captions.bootstrap_sentence(context),
-            captions.stars_sentence(
-                "McNemar's test with continuity correction against the column's best model", family
-            ),
+            *([marks_note] if tests else []),
             *incomplete_note(rows),
         ),
         layout="landscape",
@@ -603,6 +615,11 @@ def _mcnemar(name: str, mode: str, frames: Frames, context: Context) -> Table:
             cells.append(_pair_cell(pair))
         rows.append(Row((a.label,), tuple(cells)))
     sizes = captions.between(int(p["cells"]) for p in found.values() if not is_missing(p["cells"]))
+    notes = (
+        f"McNemar's test with continuity correction, Bonferroni-corrected over the {sizes} "
+        f"cells of a pair at α = {context.alpha:g}.",
+        "Blue: the row model wins more cells; orange: the column model does; grey: a tie.",
+    )
     return Table(
         name,
         _caption(
@@ -614,11 +631,7 @@ def _mcnemar(name: str, mode: str, frames: Frames, context: Context) -> Table:
         ("Model",),
         columns,
         tuple(rows),
-        (
-            f"McNemar's test with continuity correction, Bonferroni-corrected over the {sizes} "
-            f"cells of a pair at α = {context.alpha:g}.",
-            "Blue: the row model wins more cells; orange: the column model does; grey: a tie.",
-        ),
+        notes if found else (),
         layout="landscape" if len(models) > 6 else "portrait",
         short_caption=f"Pairwise McNemar tests, {captions.MODE_LABELS[mode]} mode",
     )
@@ -1022,4 +1035,4 @@ def build(name: str, frames: Frames, context: Context) -> Table:
     lacking = sorted(set(TABLES[name]) - set(frames))
     if lacking:
         raise DataError(f"table {name}: input {', '.join(lacking)} is missing")
-    return BUILDERS[name](frames, context)
+    return BUILDERS[name](frames, in_task_order(context))
