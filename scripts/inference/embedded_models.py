@@ -22,7 +22,7 @@ from typing import Any
 from scripts.files import DataError, read_json, sha256_file, write_json
 
 CONVERTER = "1"
-# What a finished folder holds. The weights file comes last and says in its header what it is.
+# What a finished folder holds.
 FILES = (
     "config.json",
     "generation_config.json",
@@ -91,8 +91,8 @@ def convert_gguf(gguf: Path, folder: Path, facts: Mapping[str, str]) -> None:
 
     float32 holds exactly what the quantised weights decode to (their scales are float16, which
     bfloat16 could not represent). `save_pretrained` refuses a model that was loaded from GGUF, so
-    the tensors are written one by one; tied output weights are left out. `facts` go into the header
-    of the safetensors file.
+    the tensors are written one by one; tied output weights are left out. `facts` go into the
+    configuration under `conversion` (a safetensors header with several keys has no fixed order).
     """
     import torch  # noqa: PLC0415
     from safetensors.torch import save_file  # noqa: PLC0415
@@ -106,11 +106,12 @@ def convert_gguf(gguf: Path, folder: Path, facts: Mapping[str, str]) -> None:
     tensors = {
         name: tensor.contiguous() for name, tensor in model.state_dict().items() if name not in tied
     }
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt", **facts})
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     config = model.config.to_dict()
     for key in ("quantization_config", "_name_or_path", "_model_name_or_path"):
         config.pop(key, None)
     config["architectures"] = [type(model).__name__]
+    config["conversion"] = dict(facts)
     write_json(folder / "config.json", config)
     model.generation_config.save_pretrained(folder)
     repair_pretokenizer(tokenizer, gguf)
@@ -147,28 +148,26 @@ def _forget_paths(folder: Path) -> None:
 
 
 def conversion_facts(folder: Path) -> dict[str, str]:
-    """What the header of a folder's weights says of its origin; empty for other folders."""
-    from safetensors import SafetensorError, safe_open  # noqa: PLC0415
-
-    weights = folder / "model.safetensors"
-    if not weights.is_file():
+    """What a folder's configuration says of its origin; empty for folders made elsewhere."""
+    path = folder / "config.json"
+    if not path.is_file():
         return {}
-    try:
-        with safe_open(weights, framework="np") as opened:
-            facts: dict[str, str] = opened.metadata() or {}
-            return facts
-    except SafetensorError as error:
-        raise EmbeddedModelError(f"{weights}: not a whole safetensors file ({error})") from error
+    facts: dict[str, str] = read_json(path).get("conversion", {})
+    return facts
 
 
 def is_complete(folder: Path, sha256: str) -> bool:
-    """True when the folder holds the finished conversion of the GGUF file with this SHA-256."""
+    """True when the folder holds the whole conversion of the GGUF file with this SHA-256."""
+    from safetensors import SafetensorError, safe_open  # noqa: PLC0415
+
     if not all((folder / name).is_file() for name in FILES):
         return False
     try:
-        return model_identity(folder) == {"gguf_sha256": sha256, "converter": CONVERTER}
-    except EmbeddedModelError:
+        with safe_open(folder / "model.safetensors", framework="np"):
+            pass  # the header is checked against the file's length
+    except SafetensorError:
         return False
+    return model_identity(folder) == {"gguf_sha256": sha256, "converter": CONVERTER}
 
 
 def fetch(entry: Mapping[str, Any], folder: Path, wheels: Path | None = None) -> None:

