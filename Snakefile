@@ -28,8 +28,8 @@ localrules:
 
 
 rule all:
+    default_target: True
     """The paper, and every table and figure."""
     input:
         rules.artefacts.input,
         f"{RESULTS}/paper/paper.pdf",
-    default_target: True

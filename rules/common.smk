@@ -3,6 +3,7 @@ import os
 import re
 from pathlib import Path
 
+from scripts.inference.backends import backend_file
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
@@ -41,7 +42,9 @@ SB_MODELS = SB["models"]
 SB_BASELINES = SB["baselines"]
 # One pair a run: a model's mode. The paper's 11 configurations are the pairs of its models.
 SB_RUNS = [
-    (model, mode) for model in SB_MODELS + SB_BASELINES for mode in MODELS[model]["modes"]
+    (model, mode)
+    for model in SB_MODELS + SB_BASELINES
+    for mode in MODELS[model]["modes"]
 ]
 
 
@@ -70,6 +73,7 @@ def gpus(wildcards):
     """GPUs of a model's inference job; counted by Snakemake, so never more than the limit."""
     needed = gpus_needed(MODELS[wildcards.model])
     limit = workflow.global_resources.get("gpu")
+    limit = getattr(limit, "value", limit)
     if limit is not None and needed > limit:
         raise WorkflowError(
             f"model {wildcards.model} needs {needed} GPUs but --resources gpu={limit}: "
@@ -81,9 +85,7 @@ def gpus(wildcards):
 def token_limit(wildcards, section):
     """Most tokens that a model may generate: its own limit, else the benchmark's, per mode."""
     own = MODELS[wildcards.model].get("max_new_tokens", {})
-    return own.get(wildcards.mode, section["decoding"]["max_new_tokens"][wildcards.mode])
+    return own.get(
+        wildcards.mode, section["decoding"]["max_new_tokens"][wildcards.mode]
+    )
 
-
-def backend_module(backend):
-    """The file of a backend: editing one backend concerns the models that use it."""
-    return BACKEND_FILES[backend]

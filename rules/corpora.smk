@@ -8,11 +8,11 @@ rule fetch_corpus:
         "data/raw/{source}/{file}",
     log:
         "logs/fetch_corpus/{source}/{file}.log",
-    params:
-        source=lambda wildcards: ordered(config["corpora"][wildcards.source]),
-        code=code_digest("scripts/corpora/fetch_corpus.py"),
     resources:
         mem_mb=500,
         runtime=60,
+    params:
+        source=lambda wildcards: ordered(config["corpora"][wildcards.source]),
+        code=code_digest("scripts/corpora/fetch_corpus.py"),
     script:
         "../scripts/corpora/fetch_corpus.py"

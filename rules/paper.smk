@@ -4,7 +4,9 @@ SB_FIGURES = expand(
     f"{SB_FOLDER}/figures/{{name}}.{{form}}", name=sorted(FIGURES), form=["pdf", "tex"]
 )
 PAPER_SOURCES = sorted(
-    str(path) for path in Path("paper").rglob("*") if path.suffix in (".tex", ".bib", ".sty")
+    str(path)
+    for path in Path("paper").rglob("*")
+    if path.suffix in (".tex", ".bib", ".sty")
 )
 
 
@@ -19,13 +21,13 @@ rule collect_numbers:
         setup=f"{RESULTS}/paper/setup.tex",
     log:
         f"{RESULTS}/logs/paper/collect_numbers.log",
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         results=RESULTS,
         context=SB_CONTEXT,
         code=code_digest("scripts/publishing/collect_numbers.py"),
-    resources:
-        mem_mb=1000,
-        runtime=10,
     script:
         "../scripts/publishing/collect_numbers.py"
 
@@ -48,12 +50,12 @@ rule compile_paper:
         f"{RESULTS}/logs/paper/compile_paper.log",
     benchmark:
         f"{RESULTS}/benchmarks/paper/compile_paper.tsv"
-    params:
-        results=RESULTS,
-        code=code_digest("scripts/publishing/compile_paper.py"),
     resources:
         mem_mb=2000,
         runtime=20,
+    params:
+        results=RESULTS,
+        code=code_digest("scripts/publishing/compile_paper.py"),
     script:
         "../scripts/publishing/compile_paper.py"
 
@@ -68,7 +70,8 @@ rule responses:
     """All inference, nothing else."""
     input:
         [
-            f"{RESULTS}/manifests/syntaxbench/{model}.{mode}.json" for model, mode in SB_RUNS
+            f"{RESULTS}/manifests/syntaxbench/{model}.{mode}.json"
+            for model, mode in SB_RUNS
         ],
 
 

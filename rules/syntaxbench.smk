@@ -11,13 +11,13 @@ def model_inputs(wildcards):
     """Files that a model's backend reads: converted weights, an archive, baseline answers."""
     entry = MODELS[wildcards.model]
     if entry["backend"] == "baseline":
-        return {"model": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
+        return {"answers": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
     if entry["backend"] == "archive":
         path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
-        return {"model": path}
+        return {"answers": path}
     if entry["source"].startswith("embedded:"):
         name = entry["source"].removeprefix("embedded:")
-        return {"model": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
+        return {"weights": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
     return {}
 
 
@@ -32,17 +32,20 @@ rule syntaxbench_build_items:
         demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_items/{{task}}.log",
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         task=lambda wildcards: ordered(SB["tasks"][wildcards.task]),
-        corpora={role: ordered(config["corpora"][name]) for role, name in sorted(SB["corpora"].items())},
+        corpora={
+            role: ordered(config["corpora"][name])
+            for role, name in sorted(SB["corpora"].items())
+        },
         document_words=SB["document_words"],
         documents_reused=SB["documents_reused"],
         demonstrations=max(SB["shots"]),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_items.py"),
-    resources:
-        mem_mb=1000,
-        runtime=10,
     script:
         "../scripts/syntaxbench/build_items.py"
 
@@ -57,14 +60,14 @@ rule syntaxbench_build_requests:
         requests=f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_requests/{{task}}.log",
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         shots=SB["shots"],
         decoding=narrow(SB["decoding"], "temperature", "top_p", "repetition_penalty"),
         constrained=SB["constrained"],
         code=code_digest("scripts/syntaxbench/build_requests.py"),
-    resources:
-        mem_mb=1000,
-        runtime=10,
     script:
         "../scripts/syntaxbench/build_requests.py"
 
@@ -81,14 +84,14 @@ rule syntaxbench_build_baseline_answers:
         answers=f"{RESULTS}/syntaxbench/baselines/{{model}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_baseline_answers/{{model}}.log",
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         baseline=lambda wildcards: MODELS[wildcards.model]["source"],
         tasks=SB_TASKS,
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_baseline_answers.py"),
-    resources:
-        mem_mb=2000,
-        runtime=10,
     script:
         "../scripts/syntaxbench/build_baseline_answers.py"
 
@@ -110,6 +113,11 @@ rule syntaxbench_run_model:
         f"{RESULTS}/logs/syntaxbench/run_model/{{model}}.{{mode}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/syntaxbench/run_model/{{model}}.{{mode}}.tsv"
+    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    resources:
+        gpu=gpus,
+        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
+        runtime=2880,
     params:
         benchmark="syntaxbench",
         name=lambda wildcards: wildcards.model,
@@ -122,13 +130,9 @@ rule syntaxbench_run_model:
             f"{RESULTS}/store/syntaxbench/{wildcards.model}/{wildcards.mode}.jsonl"
         ),
         code=lambda wildcards: code_digest(
-            "scripts/inference/run_model.py", backend_module(MODELS[wildcards.model]["backend"])
+            "scripts/inference/run_model.py",
+            backend_file(MODELS[wildcards.model]["backend"]),
         ),
-    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
-    resources:
-        gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=2880,
     script:
         "../scripts/inference/run_model.py"
 
@@ -148,12 +152,12 @@ rule syntaxbench_score_responses:
         scores=f"{RESULTS}/syntaxbench/scores/{{model}}.{{mode}}.parquet",
     log:
         f"{RESULTS}/logs/syntaxbench/score_responses/{{model}}.{{mode}}.log",
-    params:
-        tolerance=SB["statistics"]["relaxed_tolerance"],
-        code=code_digest("scripts/syntaxbench/score_responses.py"),
     resources:
         mem_mb=2000,
         runtime=20,
+    params:
+        tolerance=SB["statistics"]["relaxed_tolerance"],
+        code=code_digest("scripts/syntaxbench/score_responses.py"),
     script:
         "../scripts/syntaxbench/score_responses.py"
 
@@ -162,17 +166,18 @@ rule syntaxbench_gather_scores:
     """All scores in one file."""
     input:
         scores=[
-            f"{RESULTS}/syntaxbench/scores/{model}.{mode}.parquet" for model, mode in SB_RUNS
+            f"{RESULTS}/syntaxbench/scores/{model}.{mode}.parquet"
+            for model, mode in SB_RUNS
         ],
     output:
         scores=f"{RESULTS}/syntaxbench/scores.parquet",
     log:
         f"{RESULTS}/logs/syntaxbench/gather_scores.log",
-    params:
-        code=code_digest("scripts/syntaxbench/gather_scores.py"),
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        code=code_digest("scripts/syntaxbench/gather_scores.py"),
     script:
         "../scripts/syntaxbench/gather_scores.py"
 
@@ -192,13 +197,13 @@ rule syntaxbench_build_replay:
         ],
     log:
         f"{RESULTS}/logs/syntaxbench/build_replay.log",
+    resources:
+        mem_mb=2000,
+        runtime=20,
     params:
         replay=ordered(SB.get("replay", {})),
         runs=[[model, mode] for model, mode in SB_RUNS if model in SB_MODELS],
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_replay.py"),
-    resources:
-        mem_mb=2000,
-        runtime=20,
     script:
         "../scripts/syntaxbench/build_replay.py"

@@ -30,7 +30,9 @@ def sb_statistics(names):
 
 def tokenised_models():
     """Models of the run whose tokeniser is at hand."""
-    return [name for name in SB_MODELS if MODELS[name].get("tokenizer", "none") != "none"]
+    return [
+        name for name in SB_MODELS if MODELS[name].get("tokenizer", "none") != "none"
+    ]
 
 
 def tokenizer_files(wildcards):
@@ -38,7 +40,9 @@ def tokenizer_files(wildcards):
     entry = MODELS[wildcards.model]
     tokenizer = entry.get("tokenizer")
     if tokenizer == "same" and entry["source"].startswith("embedded:"):
-        return [f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}/tokenizer.json"]
+        return [
+            f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}/tokenizer.json"
+        ]
     if isinstance(tokenizer, dict) and "file" in tokenizer:
         return [tokenizer["file"]]
     return []
@@ -54,19 +58,22 @@ rule syntaxbench_compute_statistics:
         f"{RESULTS}/logs/syntaxbench/compute_statistics.log",
     benchmark:
         f"{RESULTS}/benchmarks/syntaxbench/compute_statistics.tsv"
+    resources:
+        mem_mb=3000,
+        runtime=30,
     params:
         models=SB_MODELS,
         baselines=SB_BASELINES,
-        modes={name: sorted(MODELS[name]["modes"]) for name in sorted(SB_MODELS + SB_BASELINES)},
+        modes={
+            name: sorted(MODELS[name]["modes"])
+            for name in sorted(SB_MODELS + SB_BASELINES)
+        },
         tasks={task: SB["tasks"][task]["items"] for task in SB_TASKS},
         shots=SB["shots"],
         headline_shots=SB["headline_shots"],
         statistics=ordered(SB["statistics"]),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/compute_statistics.py"),
-    resources:
-        mem_mb=3000,
-        runtime=30,
     script:
         "../scripts/syntaxbench/compute_statistics.py"
 
@@ -80,14 +87,14 @@ rule syntaxbench_tokenise_inputs:
         tokens=f"{SB_FOLDER}/tokenisation/{{model}}.csv",
     log:
         f"{RESULTS}/logs/syntaxbench/tokenise_inputs/{{model}}.log",
+    resources:
+        mem_mb=2000,
+        runtime=20,
     params:
         entry=lambda wildcards: narrow(
             MODELS[wildcards.model], "source", "revision", "tokenizer"
         ),
         code=code_digest("scripts/syntaxbench/tokenise_inputs.py"),
-    resources:
-        mem_mb=2000,
-        runtime=20,
     script:
         "../scripts/syntaxbench/tokenise_inputs.py"
 
@@ -101,14 +108,14 @@ rule syntaxbench_analyse_tokenisation:
         **{name: f"{SB_FOLDER}/statistics/{name}.csv" for name in SB_TOKEN_STATISTICS},
     log:
         f"{RESULTS}/logs/syntaxbench/analyse_tokenisation.log",
+    resources:
+        mem_mb=2000,
+        runtime=20,
     params:
         models=tokenised_models(),
         statistics=narrow(SB["statistics"], "resamples", "level", "token_bins"),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/analyse_tokenisation.py"),
-    resources:
-        mem_mb=2000,
-        runtime=20,
     script:
         "../scripts/syntaxbench/analyse_tokenisation.py"
 
@@ -128,12 +135,12 @@ rule syntaxbench_make_table:
         ),
     log:
         f"{RESULTS}/logs/syntaxbench/make_table/{{name}}.log",
-    params:
-        context=SB_CONTEXT,
-        code=code_digest("scripts/syntaxbench/make_table.py"),
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        context=SB_CONTEXT,
+        code=code_digest("scripts/syntaxbench/make_table.py"),
     script:
         "../scripts/syntaxbench/make_table.py"
 
@@ -154,12 +161,12 @@ rule syntaxbench_make_figure:
         ),
     log:
         f"{RESULTS}/logs/syntaxbench/make_figure/{{name}}.log",
-    params:
-        context=SB_CONTEXT,
-        code=code_digest("scripts/syntaxbench/make_figure.py"),
     resources:
         mem_mb=1500,
         runtime=10,
+    params:
+        context=SB_CONTEXT,
+        code=code_digest("scripts/syntaxbench/make_figure.py"),
     script:
         "../scripts/syntaxbench/make_figure.py"
 
@@ -168,13 +175,18 @@ rule syntaxbench_export_dataset:
     """The items as a data set: JSONL, licences, and a Croissant record."""
     input:
         item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
-        demonstrations=expand(f"{SB_FOLDER}/demonstrations/{{task}}.jsonl", task=SB_TASKS),
+        demonstrations=expand(
+            f"{SB_FOLDER}/demonstrations/{{task}}.jsonl", task=SB_TASKS
+        ),
     output:
         croissant=f"{SB_FOLDER}/dataset/croissant.json",
         licences=f"{SB_FOLDER}/dataset/LICENSES.md",
         item_files=expand(f"{SB_FOLDER}/dataset/{{task}}.jsonl", task=SB_TASKS),
     log:
         f"{RESULTS}/logs/syntaxbench/export_dataset.log",
+    resources:
+        mem_mb=2000,
+        runtime=10,
     params:
         corpora={
             role: ordered(config["corpora"][name])
@@ -182,8 +194,5 @@ rule syntaxbench_export_dataset:
         },
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/export_dataset.py"),
-    resources:
-        mem_mb=2000,
-        runtime=10,
     script:
         "../scripts/syntaxbench/export_dataset.py"

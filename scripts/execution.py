@@ -1,4 +1,4 @@
-"""How a rule script is run: its output goes to the rule's log, a known error is one clear message."""
+"""How a rule script is run: its output goes to the rule's log, a known error is one message."""
 
 from __future__ import annotations
 
@@ -35,28 +35,32 @@ class _Tee:
         return bool(self.streams[-1].isatty())
 
 
-def execute(main: Callable[[Any], None], snakemake: Any) -> None:
-    """Run a rule script's `main` with Snakemake's object.
+def execute(main: Callable[[Any], None], job: Any) -> None:
+    """Run a rule script's `main` with the object that Snakemake gives it.
 
-    Everything printed goes to the rule's log file, standard error also to the terminal. An error ends
-    the job with exit status 1: a ValueError, OSError or RuntimeError as its message, anything else
-    with its traceback; the log always has the traceback.
+    Everything printed goes to the rule's log file, standard error also to the terminal. An error
+    ends the job with exit status 1: a ValueError, OSError or RuntimeError as its message, anything
+    else with its traceback; the log always has the traceback.
     """
     with ExitStack() as stack:
         log = None
-        if snakemake.log:
-            path = Path(str(snakemake.log[0]))
+        if job.log:
+            path = Path(str(job.log[0]))
             path.parent.mkdir(parents=True, exist_ok=True)
             log = stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
             stack.enter_context(redirect_stdout(log))
-            stack.enter_context(redirect_stderr(_Tee(log, sys.__stderr__)))  # type: ignore[type-var]
+            stack.enter_context(redirect_stderr(_Tee(log, sys.__stderr__)))
         try:
-            main(snakemake)
+            main(job)
+        except SystemExit as stop:
+            if log is not None and isinstance(stop.code, str):
+                print(stop.code, file=log)
+            raise
         except Exception as error:
             if log is not None:
                 traceback.print_exc(file=log)
             if not isinstance(error, CLEAR):
                 raise
-            message = f"error in {snakemake.rule}: {error}"
+            message = f"error in {job.rule}: {error}"
             print(message, file=sys.__stderr__)
             raise SystemExit(1) from error

@@ -1,7 +1,7 @@
 """Reading that trusts nothing and writing that leaves no half file.
 
-JSONL is split on the newline byte only (a U+2028 inside an answer is text, not a line end), keys are
-sorted and text is ASCII-escaped, so the same rows give the same bytes.
+JSONL is split on the newline byte only (a U+2028 inside an answer is text, not a line end), keys
+are sorted and text is ASCII-escaped, so the same rows give the same bytes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def iterate_jsonl(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
             try:
                 row = parse_json(line)
             except ValueError as error:
-                raise DataError(f"{where}: not valid JSON ({error}); correct or remove it") from error
+                raise DataError(
+                    f"{where}: not valid JSON ({error}); correct or remove it"
+                ) from error
             if not isinstance(row, dict):
                 raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
             yield number, row
@@ -106,8 +108,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             yield handle
             handle.flush()
             os.fsync(handle.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
@@ -159,17 +161,16 @@ def write_csv(path: Path | str, frame: Any) -> None:
 
 def read_csv(path: Path | str, **options: Any) -> Any:
     """Read a CSV written by `write_csv`. Only the empty string is missing ("None" is text)."""
-    import pandas as pd
+    import pandas as pd  # noqa: PLC0415 - a heavy import that most readers do not need
 
     return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
 
 
 def write_parquet(path: Path | str, frame: Any) -> None:
     """Write a pandas frame as Parquet, atomically and with the same bytes for the same frame."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pyarrow as pa  # noqa: PLC0415 - a heavy import that most readers do not need
+    import pyarrow.parquet as pq  # noqa: PLC0415 - a heavy import that most readers do not need
 
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
     with atomic_write(path, "wb") as handle:
         pq.write_table(table, handle, compression="zstd")
-

@@ -119,7 +119,7 @@ class Item(Record):
     source: dict[str, Any]
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0917
         cls,
         benchmark: str,
         task: str,
@@ -137,8 +137,8 @@ class Item(Record):
 class Request(Record):
     """One prompt for one item in one setting. Independent of the model that will answer it.
 
-    `messages` is a list of `{"role": "system"|"user"|"assistant", "content": str}`; `decoding` holds
-    what the benchmark fixes for every model (temperature, top_p, repetition_penalty).
+    `messages` is a list of `{"role": "system"|"user"|"assistant", "content": str}`; `decoding`
+    holds what the benchmark fixes for every model (temperature, top_p, repetition_penalty).
     """
 
     optional: ClassVar[frozenset[str]] = frozenset({"response_schema"})
@@ -169,7 +169,7 @@ class Response(Record):
     """What one model said to one request.
 
     `text` is the answer after the reasoning was separated; `reasoning` is the trace, `None` where
-    there is none. `usage` counts tokens: `prompt`, `completion`, `reasoning` (`None` = not reported).
+    there is none. `usage` counts tokens: `prompt`, `completion`, `reasoning` (`None` = unknown).
     `error` is set when the backend gave no answer after all retries; such a row has an empty text.
     `finish_reason`: `stop`, `length`, `error`, or the backend's own word.
     """
@@ -205,7 +205,7 @@ class Score(Record):
     """The score of one response. `parsed` is `None` when nothing could be read.
 
     `valid` false means that the reply could not be parsed (`detail["category"]` says why);
-    `correct` is `None` when the row is unscored (`detail["reason"]`), which is not the same as wrong.
+    `correct` is `None` when the row is unscored (`detail["reason"]`): not the same as wrong.
     `partial` is a benchmark's graded credit in [0, 1], `None` where there is none.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,8 +167,7 @@ def heatmap(
     `values` has shape (rows, columns), NaN = missing; `separators` are row numbers before which a
     line is drawn. Returns the image for a colour bar.
     """
-    colour_map: Colormap = mpl.colormaps[colours].copy()
-    colour_map.set_bad("#FFFFFF")
+    colour_map: Colormap = mpl.colormaps[colours].with_extremes(bad="#FFFFFF")
     norm = Normalize(low, high)
     image = axes.imshow(
         np.ma.masked_invalid(values), cmap=colour_map, norm=norm, aspect="auto", rasterized=False
@@ -252,6 +251,3 @@ def to_latex(drawing: Drawing, path: str) -> str:
             "",
         ]
     )
-
-
-Draw = Callable[..., Drawing]

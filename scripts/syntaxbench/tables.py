@@ -857,7 +857,7 @@ def thinking_cost(frames: Frames, context: Context) -> Table:
         for model in models or context.models:
             row = lookup.get(model.key, THINKING, task, context.headline_shots, "all")
             found.append((model, row, why_missing(model, THINKING, row)))
-        found.sort(key=lambda entry: -_or_zero(_value(entry[1], "ema_per_reasoning_token")))
+        found.sort(key=lambda entry: _missing_last(_value(entry[1], "ema_per_reasoning_token")))
         for model, row, reason in found[:shown]:
             rows.append(_cost_row(task, model, row, reason))
     return Table(
@@ -881,8 +881,10 @@ def thinking_cost(frames: Frames, context: Context) -> Table:
     )
 
 
-def _or_zero(value: object) -> float:
-    return 0.0 if is_missing(value) else float(value)  # type: ignore[arg-type]
+def _missing_last(value: object) -> tuple[bool, float]:
+    """Sort key: highest first, missing last."""
+    missing = is_missing(value)
+    return missing, 0.0 if missing else -float(value)  # type: ignore[arg-type]
 
 
 def _cost_row(task: str, model: ModelInfo, row: Mapping[str, Any] | None, reason: str) -> Row:

@@ -52,9 +52,10 @@ def schema_problems(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Ite
 def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
     key = ".".join(str(part) for part in error.absolute_path) or "(top level)"
     schema: Any = error.schema
+    allowed: Any = error.validator_value
     if error.validator == "additionalProperties":
         known = sorted(schema.get("properties", {}))
-        for name in sorted(set(error.instance) - set(known)):
+        for name in sorted(set(error.instance) - set(known)):  # type: ignore[arg-type]
             path = name if key == "(top level)" else f"{key}.{name}"
             if path in RETIRED_KEYS:
                 yield f"{path}: this key was retired; {RETIRED_KEYS[path]}"
@@ -63,14 +64,13 @@ def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
             hint = f"did you mean {near[0]!r}? " if near else ""
             yield f"{path}: unknown key; {hint}allowed here: {', '.join(known)}"
     elif error.validator == "enum":
-        allowed = ", ".join(map(repr, error.validator_value))
-        yield f"{key}: {error.instance!r} is not allowed; allowed: {allowed}"
+        options = ", ".join(map(repr, allowed))
+        yield f"{key}: {error.instance!r} is not allowed; allowed: {options}"
     elif error.validator == "required":
-        missing = sorted(set(error.validator_value) - set(error.instance))
+        missing = sorted(set(allowed) - set(error.instance))  # type: ignore[arg-type]
         yield f"{key}: missing key(s) {', '.join(missing)}"
     elif error.validator == "type":
-        wanted = error.validator_value
-        wanted = wanted if isinstance(wanted, str) else " or ".join(wanted)
+        wanted = allowed if isinstance(allowed, str) else " or ".join(allowed)
         yield f"{key}: {error.instance!r} is {_type_name(error.instance)}, expected {wanted}"
     elif error.validator in ("anyOf", "oneOf"):
         yield f"{key}: {_short(error.instance)} fits none of the forms allowed; " + _forms(schema)
@@ -99,50 +99,58 @@ def _type_name(value: Any) -> str:
 
 def consistency_problems(config: Mapping[str, Any]) -> Iterator[str]:
     """What a schema cannot say: names that must exist elsewhere, and limits that must agree."""
-    roster = config["models"]
-    corpora = config["corpora"]
-    limit = config["run"].get("gpu_limit")
     for benchmark in config["run"]["benchmarks"]:
         section = config.get(benchmark)
         if section is None:
             yield f"run.benchmarks: {benchmark!r} has no section of that name"
             continue
-        for group in ("models", "baselines"):
-            for name in section.get(group, []):
-                key = f"{benchmark}.{group}"
-                if name not in roster:
-                    near = difflib.get_close_matches(name, list(roster), n=1)
-                    hint = f"did you mean {near[0]!r}? " if near else ""
-                    yield f"{key}: {name!r} is not in models; {hint}known: {', '.join(roster)}"
-                elif (roster[name]["backend"] == "baseline") != (group == "baselines"):
-                    yield f"{key}: {name!r} has backend {roster[name]['backend']!r}"
-        repeated = sorted({n for n in section["models"] if section["models"].count(n) > 1})
-        if repeated:
-            yield f"{benchmark}.models: listed twice: {', '.join(repeated)}"
-        for role, name in section.get("corpora", {}).items():
-            if name not in corpora:
-                yield (
-                    f"{benchmark}.corpora.{role}: {name!r} is not in corpora; "
-                    f"known: {', '.join(corpora)}"
-                )
-        for name in section.get("models", []):
-            needed = gpus_needed(roster[name]) if name in roster else 0
-            if limit is not None and needed > limit:
-                yield (
-                    f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
-                    "raise the limit or lower tensor_parallel"
-                )
-        shots = section.get("shots", [])
-        if shots != sorted(set(shots)):
-            yield f"{benchmark}.shots: {shots} must be increasing without repetition"
-        if section.get("headline_shots") not in shots:
+        yield from _name_problems(benchmark, section, config)
+        yield from _gpu_problems(section, config)
+        yield from _number_problems(benchmark, section)
+
+
+def _name_problems(
+    benchmark: str, section: Mapping[str, Any], config: Mapping[str, Any]
+) -> Iterator[str]:
+    roster, corpora = config["models"], config["corpora"]
+    for group in ("models", "baselines"):
+        for name in section[group]:
+            key = f"{benchmark}.{group}"
+            if name not in roster:
+                near = difflib.get_close_matches(name, list(roster), n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                yield f"{key}: {name!r} is not in models; {hint}known: {', '.join(roster)}"
+            elif (roster[name]["backend"] == "baseline") != (group == "baselines"):
+                yield f"{key}: {name!r} has backend {roster[name]['backend']!r}"
+    repeated = sorted({n for n in section["models"] if section["models"].count(n) > 1})
+    if repeated:
+        yield f"{benchmark}.models: listed twice: {', '.join(repeated)}"
+    for role, name in section["corpora"].items():
+        if name not in corpora:
+            known = ", ".join(corpora)
+            yield f"{benchmark}.corpora.{role}: {name!r} is not in corpora; known: {known}"
+
+
+def _gpu_problems(section: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
+    limit, roster = config["run"]["gpu_limit"], config["models"]
+    for name in section["models"]:
+        needed = gpus_needed(roster[name]) if name in roster else 0
+        if limit is not None and needed > limit:
             yield (
-                f"{benchmark}.headline_shots: {section.get('headline_shots')!r} "
-                f"is not one of shots {shots}"
+                f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
+                "raise the limit or lower tensor_parallel"
             )
-        low, high = section.get("document_words", [0, 0])
-        if low > high:
-            yield f"{benchmark}.document_words: {low} is above {high}"
+
+
+def _number_problems(benchmark: str, section: Mapping[str, Any]) -> Iterator[str]:
+    shots, headline = section["shots"], section["headline_shots"]
+    if shots != sorted(set(shots)):
+        yield f"{benchmark}.shots: {shots} must be increasing without repetition"
+    if headline not in shots:
+        yield f"{benchmark}.headline_shots: {headline!r} is not one of shots {shots}"
+    low, high = section["document_words"]
+    if low > high:
+        yield f"{benchmark}.document_words: {low} is above {high}"
 
 
 def gpus_needed(entry: Mapping[str, Any]) -> int:
@@ -161,7 +169,7 @@ def read_yaml(path: Path) -> Any:
     def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key_node, _ in node.value:
-            key = loader.construct_object(key_node)  # type: ignore[no-untyped-call]
+            key = loader.construct_object(key_node)
             if key in seen:
                 raise ConfigurationError(
                     [f"{path}, line {key_node.start_mark.line + 1}: {key!r} stands twice"]
@@ -171,7 +179,8 @@ def read_yaml(path: Path) -> Any:
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # noqa: S506 - a SafeLoader
+        text = path.read_text(encoding="utf-8")
+        return yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
         raise ConfigurationError([f"{path}: not valid YAML: {error}"]) from error
 

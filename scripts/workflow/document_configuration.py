@@ -1,4 +1,6 @@
-"""Write docs/configuration.md from config/schema.yaml: `python -m scripts.workflow.document_configuration`.
+"""Write docs/configuration.md from config/schema.yaml.
+
+Run it as `python -m scripts.workflow.document_configuration`.
 
 One source for the check and for its documentation; a test fails when the two drift apart.
 """
@@ -6,7 +8,6 @@ One source for the check and for its documentation; a test fails when the two dr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -16,9 +17,10 @@ from scripts.workflow.configuration import ROOT, SCHEMA_FILE
 DOCUMENT = ROOT / "docs" / "configuration.md"
 HEAD = """# Configuration
 
-`config.yaml` holds the papers' full matrix. `config/embedded.yaml` (no GPU, two small models) and `config/replay.yaml` (the published
-margins) overlay it: mappings merge, lists and values are replaced. Use your own overlay the same way:
-`snakemake --configfile mine.yaml`. Unknown keys are errors. In the table, `*` stands for a name of yours.
+`config.yaml` holds the papers' full matrix. `config/embedded.yaml` (no GPU, two small models) and
+`config/replay.yaml` (the published margins) overlay it: mappings merge, lists and values are
+replaced. Use your own overlay the same way: `snakemake --configfile mine.yaml`. Unknown keys are
+errors. In the table, `*` stands for a name of yours.
 
 Generated from `config/schema.yaml` by `python -m scripts.workflow.document_configuration`.
 
@@ -43,7 +45,9 @@ def _rows(
         yield from _rows(_resolved(other, root), root, f"{prefix}*.")
 
 
-def _row(key: str, raw: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _row(
+    key: str, raw: Mapping[str, Any], root: Mapping[str, Any]
+) -> Iterator[tuple[str, str, str]]:
     entry = _resolved(raw, root)
     yield key, _value(entry).replace("|", "\\|"), str(entry.get("description", ""))
     yield from _rows(entry, root, f"{key}.")
@@ -61,18 +65,29 @@ def _resolved(entry: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, An
 
 def _value(entry: Mapping[str, Any]) -> str:
     if "enum" in entry:
-        return ", ".join(f"`{option}`" if option is not None else "empty" for option in entry["enum"])
+        return ", ".join(
+            f"`{option}`" if option is not None else "empty" for option in entry["enum"]
+        )
     if "anyOf" in entry:
         return " or ".join(str(form.get("description", _value(form))) for form in entry["anyOf"])
     kind = entry.get("type", "")
-    text = " or ".join("empty" if one == "null" else one for one in ([kind] if isinstance(kind, str) else kind))
+    text = " or ".join(
+        "empty" if one == "null" else one for one in ([kind] if isinstance(kind, str) else kind)
+    )
     limits = [
         f"{word} {entry[key]}"
-        for key, word in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
+        for key, word in (
+            ("minimum", "≥"),
+            ("exclusiveMinimum", ">"),
+            ("maximum", "≤"),
+            ("exclusiveMaximum", "<"),
+        )
         if key in entry
     ]
     return " ".join([text, ", ".join(limits)]).strip()
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(document(yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))), encoding="utf-8")
+    DOCUMENT.write_text(
+        document(yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))), encoding="utf-8"
+    )

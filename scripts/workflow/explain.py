@@ -1,4 +1,6 @@
-"""Say before a run what it would do and why: `python -m scripts.workflow.explain [snakemake options]`.
+"""Say before a run what it would do and why.
+
+Run it as `python -m scripts.workflow.explain [snakemake options]`.
 
 Asks Snakemake for a dry run and groups its jobs by rule and cause. For inference it adds how many
 answers the store already holds for the model, so that the price of a run is known beforehand.
@@ -58,7 +60,7 @@ def cause(reason: str) -> str:
     if reason.startswith("Updated input files"):
         return "an input changed: " + reason.split(":", 1)[1].strip()
     if reason.startswith("Params have changed"):
-        before, now = re.search(r"before: (.*) now: (.*)$", reason, re.S).groups()  # type: ignore[union-attr]
+        before, now = reason.rsplit("before: ", 1)[1].split(" now: ", 1)
         changed = [part for part in _entries(before) + _entries(now) if part]
         if changed and all(CODE_DIGEST.fullmatch(part) for part in changed):
             return "its code changed (the script, a module that it imports, or a locked package)"
@@ -100,7 +102,9 @@ def inference_price(job: PlannedJob) -> str:
     ]
     stored = sum(_lines(path) for path in stores)
     known = f"{requests} requests" if requests else "requests not built yet"
-    return f"{model} ({mode}): {known}, {stored} answers in its store; only missing ones are generated"
+    return (
+        f"{model} ({mode}): {known}, {stored} answers in its store; only missing ones are generated"
+    )
 
 
 def _lines(path: Path) -> int:

@@ -2,9 +2,9 @@
 
 Snakemake knows why an output is up to date only from `.snakemake/metadata`, which a clone does not
 have; without it a changed parameter would go unnoticed. `export` writes those records, with the
-SHA-256 of every output, to `<results>/provenance.jsonl`; `adopt` restores the records of the outputs
-whose bytes are the ones that were recorded. An output that differs is made to look old, so the next
-run builds it again. Paths in the records are relative to the repository, so they hold in any clone.
+SHA-256 of every output, to `<results>/provenance.jsonl`; `adopt` restores the records of the
+outputs whose bytes are the ones that were recorded. An output that differs is made to look old, so
+the next run builds it again. Paths in the records are relative to the repository, so they hold in any clone.
 """
 
 from __future__ import annotations

@@ -18,12 +18,15 @@ def project(tmp_path: Path) -> Path:
     (package / "statistics" / "__init__.py").write_text("")
     (package / "rule.py").write_text("from scripts.statistics import bootstrap\nbootstrap.run()\n")
     (package / "statistics" / "bootstrap.py").write_text(
-        'import numpy as np\n\n\ndef run():\n    """Draw."""\n    from .seeds import seed\n    return np.ones(seed)\n'
+        'import numpy as np\n\n\ndef run():\n    """Draw."""\n'
+        "    from .seeds import seed\n    return np.ones(seed)\n"
     )
     (package / "statistics" / "seeds.py").write_text("seed = 42\n")
     (package / "statistics" / "unrelated.py").write_text("x = 1\n")
     (tmp_path / "envs").mkdir()
-    (tmp_path / "envs" / "core.lock").write_text("numpy==2.0 ; python_version < '4' \\\n    --hash=x\npandas==3.0\n")
+    (tmp_path / "envs" / "core.lock").write_text(
+        "numpy==2.0 ; python_version < '4' \\\n    --hash=x\npandas==3.0\n"
+    )
     return tmp_path
 
 

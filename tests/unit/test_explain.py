@@ -8,7 +8,8 @@ import pytest
 
 from scripts.workflow.explain import cause, describe, inference_price, main, planned_jobs
 
-DRY_RUN = """Building DAG of jobs...
+DRY_RUN = (
+    """Building DAG of jobs...
 Job stats:
 job      count
 [Mon Nov 30 08:04:28 2026]
@@ -16,12 +17,14 @@ rule syntaxbench_run_model:
     input: results/syntaxbench/requests/a.jsonl, results/models/x/config.json
     output: results/syntaxbench/responses/m/non_thinking/a.0shot.jsonl
     jobid: 2
-    reason: Params have changed since last execution: Union of exclusive params before and now across all output: before: '0123456789abcdef' now: 'fedcba9876543210'
+    reason: Params have changed since last execution: """
+    + """Union: before: '0123456789abcdef' now: 'fedcba9876543210'
     wildcards: model=m, mode=non_thinking
 localrule all:
     input: b.txt
     reason: Input files updated by another job: b.txt
 """
+)
 
 
 def test_jobs_are_read_from_a_dry_run() -> None:

@@ -29,7 +29,9 @@ def test_export_then_adopt_elsewhere(tmp_path: Path) -> None:
         record(first, output, output)
     record(first, "elsewhere/b.csv", "not below results")
     assert provenance.export("results", first) == 2
-    lines = [json.loads(line) for line in (first / "results/provenance.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (first / "results/provenance.jsonl").read_text().splitlines()
+    ]
     assert [line["output"] for line in lines] == sorted(["results/a.csv", LONG])
     assert "starttime" not in lines[0]["record"]
 
@@ -63,7 +65,7 @@ def test_manifest_cannot_leave_the_repository(tmp_path: Path, output: str) -> No
     (tmp_path / "results").mkdir()
     row = {"output": output, "sha256": "0", "record": {}}
     (tmp_path / "results/provenance.jsonl").write_text(json.dumps(row) + "\n")
-    with pytest.raises(DataError, match="line 1.*outside"):
+    with pytest.raises(DataError, match=r"line 1.*outside"):
         provenance.adopt("results", tmp_path)
 
 
