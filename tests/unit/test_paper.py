@@ -1,0 +1,206 @@
+"""The paper compiles from any run's results, twice to the same bytes, and says which run it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import publishing_frames
+import pytest
+
+from scripts import files
+from scripts.publishing import collect_numbers, compile_paper, paper
+from scripts.syntaxbench import artefacts, make_figure, make_table
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [p for p in sorted((ROOT / "paper").rglob("*")) if p.is_file()]
+
+
+def tex_is_here() -> bool:
+    try:
+        paper.require_tex()
+    except paper.PaperError:
+        return False
+    return shutil.which("pdftotext") is not None
+
+
+needs_tex = pytest.mark.skipif(not tex_is_here(), reason="needs xelatex and pdftotext")
+
+
+@pytest.fixture(scope="module")
+def embedded_figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The figures of the embedded run, drawn once; every run's paper has the same file names."""
+    results = tmp_path_factory.mktemp("figures")
+    build_results("embedded", "embedded", results)
+    return results / "syntaxbench" / "figures"
+
+
+def build_results(kind: str, run_kind: str, results: Path, figures: Path | None = None) -> None:
+    """All tables, figures and numbers of a synthetic run, by the rule scripts."""
+    params = publishing_frames.params(kind)
+    params["run"]["kind"] = run_kind
+    folder = results / "syntaxbench"
+    for name, frame in publishing_frames.frames(params, holes=kind == "full").items():
+        files.write_csv(folder / "statistics" / f"{name}.csv", frame)
+    for script, names, part, endings in (
+        (make_table, artefacts.TABLES, "tables", ("tex", "csv")),
+        (make_figure, artefacts.FIGURES, "figures", ("pdf", "png", "tex")),
+    ):
+        if part == "figures" and figures is not None:
+            shutil.copytree(figures, folder / "figures")
+            continue
+        for name, needs in names.items():
+            output = {end: folder / part / f"{name}.{end}" for end in endings}
+            script.main(
+                SimpleNamespace(
+                    input=[folder / "statistics" / f"{stem}.csv" for stem in needs],
+                    output=SimpleNamespace(**output),
+                    params=SimpleNamespace(context=params),
+                    wildcards=SimpleNamespace(name=name),
+                )
+            )
+    made = results / "paper"
+    collect_numbers.main(
+        SimpleNamespace(
+            input=SimpleNamespace(declarations=ROOT / "paper" / "numbers.yaml"),
+            output=SimpleNamespace(
+                tex=made / "numbers.tex", json=made / "numbers.json", setup=made / "setup.tex"
+            ),
+            params=SimpleNamespace(context=params, results=results),
+        )
+    )
+
+
+def compile_results(results: Path) -> bytes:
+    made = results / "paper"
+    job = SimpleNamespace(
+        input=SimpleNamespace(
+            sources=SOURCES, numbers=made / "numbers.tex", setup=made / "setup.tex"
+        ),
+        output=SimpleNamespace(pdf=made / "paper.pdf"),
+    )
+    compile_paper.main(job)
+    return (made / "paper.pdf").read_bytes()
+
+
+def text_of(pdf: Path) -> str:
+    run = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, check=True)
+    return " ".join(run.stdout.decode("utf-8").split())
+
+
+@pytest.mark.tex
+@needs_tex
+@pytest.mark.parametrize(
+    ("kind", "run_kind", "sentence"),
+    [
+        ("embedded", "embedded", "It is not the result of the published paper"),
+        ("full", "replay", "It is not a new measurement"),
+    ],
+)
+def test_the_paper_compiles_and_names_its_run(
+    tmp_path: Path,
+    embedded_figures: Path,
+    kind: str,
+    run_kind: str,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    results = tmp_path / "results"
+    build_results(kind, run_kind, results, embedded_figures)
+    first = compile_results(results)
+    assert capsys.readouterr().out == ""  # no box that is too wide
+    text = text_of(results / "paper" / "paper.pdf")
+    assert sentence in text and text.index(sentence) < text.index("Introduction")
+    assert "??" not in text
+    numbers = json.loads((results / "paper" / "numbers.json").read_text())
+    assert numbers["macros"]["BestNonThinkingEma"]["printed"] in text
+    assert ("not available: the model has no thinking switch" in text) == (kind == "embedded")
+    if kind == "embedded":
+        moved = tmp_path / "elsewhere" / "results"
+        shutil.copytree(results, moved)
+        assert compile_results(moved) == first
+
+
+@pytest.mark.tex
+@needs_tex
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (r"\undefinedcommand", "Undefined control sequence"),
+        (r"See \ref{nowhere}.", "undefined: Reference"),
+        (r"A glyph: ^^^^2603", "without a glyph"),
+        (r"\immediate\write18{touch owned}Text", ""),
+    ],
+)
+def test_faults_of_a_source_are_named(tmp_path: Path, body: str, message: str) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "main.tex").write_text(
+        f"\\documentclass{{article}}\\begin{{document}}{body}\\end{{document}}"
+    )
+    if message:
+        with pytest.raises(paper.PaperError, match=message):
+            paper.build(sources, [], tmp_path / "build")
+    else:
+        paper.build(sources, [], tmp_path / "build")
+        assert not (tmp_path / "build" / "owned").exists()
+
+
+def test_without_tex_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(paper.PaperError, match=r"apt-get install .*envs/tex.txt"):
+        paper.require_tex()
+    packages = (ROOT / paper.PACKAGES_FILE).read_text().splitlines()
+    assert "texlive-xetex" in packages and "latexmk" in packages
+
+
+def test_log_reading() -> None:
+    log = (
+        "Missing character: There is no X in font Y!\n"
+        "Missing character: There is no X in font Y!\n"
+        "LaTeX Warning: Reference `a' on page 1 undefined on input line 2.\n"
+        "Package natbib Warning: Citation `b' on page 1 undefined on input line 3.\n"
+        "Overfull \\hbox (4.9pt too wide) in paragraph at lines 1--2\n"
+        "Overfull \\hbox (12.5pt too wide) in paragraph at lines 3--4\n"
+    )
+    report = paper.read_log(log)
+    assert len(report.missing_characters) == 1 and len(report.undefined) == 2
+    assert [size for size, _ in report.overfull] == [12.5]
+
+
+def test_the_sources_must_hold_one_main_file(tmp_path: Path) -> None:
+    job = SimpleNamespace(
+        input=SimpleNamespace(sources=[], numbers="n", setup="s"),
+        output=SimpleNamespace(pdf=tmp_path / "paper.pdf"),
+    )
+    with pytest.raises(paper.PaperError, match=r"expected one main\.tex"):
+        compile_paper.main(job)
+
+
+def test_the_first_error_of_a_broken_log() -> None:
+    assert paper._first_error("a\n! Bad\nl.1", b"") == "! Bad\nl.1"
+    assert paper._first_error("", b"no log") == "no log"
+
+
+@pytest.mark.parametrize("name", ["table", "figure", "paper", "statistics"])
+def test_report_captions_render_from_the_parameters(name: str) -> None:
+    import jinja2
+
+    source = (ROOT / "rules" / "report" / f"{name}.rst").read_text()
+    job = SimpleNamespace(
+        params=SimpleNamespace(context=publishing_frames.params("full")),
+        wildcards=SimpleNamespace(name="shots"),
+        rule="r",
+    )
+    text = (
+        jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+        .from_string(source)
+        .render(snakemake=job)
+    )
+    assert "{{" not in text
+    if name in ("table", "figure"):
+        assert "seed\n42" in text or "seed 42" in text
+        assert "10000 bootstrap resamples" in text
