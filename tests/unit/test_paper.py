@@ -103,6 +103,7 @@ def text_of(pdf: Path) -> str:
 def test_the_paper_compiles_and_names_its_run(
     tmp_path: Path,
     embedded_figures: Path,
+    *,
     kind: str,
     run_kind: str,
     sentence: str,
