@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Make sure that XeLaTeX and the fonts of five scripts are there; exit 0 when they are.
 # Installs them with apt where that is allowed, otherwise says what to install and exits 1.
-set -uo pipefail
+set -u
 here=$(cd "$(dirname "$0")" && pwd)
 mapfile -t packages < <(grep -v '^#' "$here/tex.txt" | tr -s ' ' '\n' | grep .)
 

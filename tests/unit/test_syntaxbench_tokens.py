@@ -182,7 +182,7 @@ def test_rule_scripts_from_items_to_frames(
 
     def tokenise(model: str, tokenizer: str, files: list[str]) -> str:
         job = SimpleNamespace(
-            input=SimpleNamespace(items=str(tmp_path / "items.jsonl"), tokenizer=files),
+            input=SimpleNamespace(item_files=str(tmp_path / "items.jsonl"), tokenizer=files),
             output=SimpleNamespace(tokens=str(tmp_path / f"{model}.csv")),
             params=SimpleNamespace(entry={"source": "x", "tokenizer": tokenizer}),
         )
