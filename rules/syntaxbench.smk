@@ -43,7 +43,7 @@ rule syntaxbench_build_items:
         },
         document_words=SB["document_words"],
         documents_reused=SB["documents_reused"],
-        demonstrations=max(SB["shots"]),
+        demonstrations=SB["demonstration_pool"],
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_items.py"),
     script:

@@ -148,6 +148,11 @@ def _number_problems(benchmark: str, section: Mapping[str, Any]) -> Iterator[str
         yield f"{benchmark}.shots: {shots} must be increasing without repetition"
     if headline not in shots:
         yield f"{benchmark}.headline_shots: {headline!r} is not one of shots {shots}"
+    if section["demonstration_pool"] < max(shots):
+        yield (
+            f"{benchmark}.demonstration_pool: {section['demonstration_pool']} is fewer than the "
+            f"{max(shots)} demonstrations that shots ask for"
+        )
     low, high = section["document_words"]
     if low > high:
         yield f"{benchmark}.document_words: {low} is above {high}"

@@ -3,8 +3,8 @@
 Snakemake knows why an output is up to date only from `.snakemake/metadata`, which a clone does not
 have; without it a changed parameter would go unnoticed. `export` writes those records, with the
 SHA-256 of every output, to `<results>/provenance.jsonl`; `adopt` restores the records of the
-outputs whose bytes are the ones that were recorded. An output that differs is made to look old, so
-the next run builds it again. Paths in the records are relative to the repository, so they hold in any clone.
+outputs whose bytes are the ones that were recorded. An output that differs
+is set aside, so the next run builds it again. Paths in the records are relative to the repository.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 from scripts.files import DataError, atomic_write, dump_line, iterate_jsonl, sha256_file
 
 MANIFEST = "provenance.jsonl"
+# What an output is renamed to when its bytes are not the ones that were recorded.
+ASIDE = ".differs"
 METADATA = Path(".snakemake") / "metadata"
 # Facts about one run, not about how an output is made.
 VOLATILE = ("starttime", "endtime", "job_hash", "external_jobid", "log")
@@ -58,7 +60,7 @@ def adopt(results: Path | str, root: Path = Path()) -> tuple[int, list[str]]:
             _write_record(root / METADATA, output, row["record"])
             adopted += 1
         else:
-            os.utime(path, (0, 0))
+            path.replace(path.with_name(path.name + ASIDE))
             different.append(output)
     return adopted, different
 
@@ -71,7 +73,9 @@ def adopt_once(results: Path | str, root: Path = Path()) -> str | None:
     adopted, different = adopt(results, root)
     message = f"took over {adopted} results recorded in {results}/{MANIFEST}"
     if different:
-        message += f"; {len(different)} differ from their record and are built again: "
+        message += (
+            f"; {len(different)} differ from their record, were set aside and are built again: "
+        )
         message += ", ".join(different[:5]) + (" …" if len(different) > 5 else "")
     return message
 

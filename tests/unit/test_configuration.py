@@ -61,6 +61,8 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("syntaxbench/models", ["qwen3.5-2b"] * 2, ["listed twice: qwen3.5-2b"]),
         ("syntaxbench/shots", [4, 1], ["syntaxbench.shots: [4, 1] must be increasing"]),
         ("syntaxbench/headline_shots", 2, ["headline_shots: 2 is not one of shots"]),
+        ("syntaxbench/demonstration_pool", 2, ["demonstration_pool: 2 is fewer than the 4"]),
+        ("syntaxbench/demonstration_pool", 5, ["demonstration_pool", "not a multiple of 2"]),
         ("syntaxbench/document_words", [500, 200], ["document_words: 500 is above 200"]),
         ("syntaxbench/corpora/documents", "nowhere", ["'nowhere' is not in corpora"]),
         ("run/gpu_limit", 1, ["models.qwen3.5-27b: needs 2 GPUs but run.gpu_limit is 1"]),

@@ -54,7 +54,10 @@ def test_clone_with_results_runs_no_job(project: Project, tmp_path: Path) -> Non
 def test_clone_with_results_still_sees_a_change(project: Project, tmp_path: Path) -> None:
     clone = project.copy(tmp_path / "clone")
     clone.edit_config(lambda c: c["syntaxbench"]["statistics"].update(resamples=201))
-    assert set(clone.plan()) == {"syntaxbench_compute_statistics"}
+    assert set(clone.plan()) == {
+        "syntaxbench_compute_statistics",
+        "syntaxbench_analyse_tokenisation",
+    }
 
 
 def test_clone_with_a_damaged_result_builds_it_again(project: Project, tmp_path: Path) -> None:
@@ -62,6 +65,9 @@ def test_clone_with_a_damaged_result_builds_it_again(project: Project, tmp_path:
     path = clone.root / "results" / "syntaxbench" / "statistics" / "cells.csv"
     path.write_text(path.read_text().replace("count_chars", "count_char5"))
     assert set(clone.run()) == {"syntaxbench_compute_statistics"}
+    aside = path.with_name("cells.csv.differs")
+    assert "count_char5" in aside.read_text()
+    aside.unlink()
     assert clone.contents() == project.contents()
 
 
