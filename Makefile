@@ -63,6 +63,7 @@ check: lint types test ## everything that a change must pass
 lock: setup-dev ## resolve the lock files anew from envs/*.in
 	@for name in core dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) envs/$$name.in -o envs/$$name.lock; done
+	@$(BIN)/python -m scripts.workflow.conda_environment
 
 clean: ## remove everything that was built, but keep the response store and the models
 	@find results -mindepth 1 -maxdepth 1 ! -name store ! -name models -exec rm -rf {} +

@@ -1,4 +1,4 @@
-# What every rule file uses: the checked configuration, names, and functions of wildcards.
+# What every file of this folder uses: the checked configuration, names, and functions of wildcards.
 import os
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from scripts.workflow.digest import code_digest
 from scripts.workflow.provenance import adopt_once, export
 
 # Scripts import the package by name, wherever Snakemake copies them to.
-os.environ["PYTHONPATH"] = workflow.basedir
+os.environ.update(PYTHONPATH=workflow.basedir)
 
 try:
     for file in workflow.configfiles:
@@ -37,6 +37,8 @@ onsuccess:
 
 
 SB = config["syntaxbench"]
+SB_FOLDER = f"{RESULTS}/syntaxbench"
+SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
 SB_TASKS = sorted(SB["tasks"])
 SB_MODELS = SB["models"]
 SB_BASELINES = SB["baselines"]
@@ -69,6 +71,12 @@ def ordered(value):
     return value
 
 
+def environment(wildcards):
+    """The environment of a model's inference job under --sdm conda: vLLM pins its own packages."""
+    name = "vllm" if MODELS[wildcards.model]["backend"] == "vllm" else "core"
+    return f"../envs/{name}.yaml"
+
+
 def gpus(wildcards):
     """GPUs of a model's inference job; counted by Snakemake, so never more than the limit."""
     needed = gpus_needed(MODELS[wildcards.model])
@@ -89,3 +97,45 @@ def token_limit(wildcards, section):
         wildcards.mode, section["decoding"]["max_new_tokens"][wildcards.mode]
     )
 
+
+def corpus_file(role):
+    """The file of the corpus that plays a role (vocabulary, palindromes, documents)."""
+    return config["corpora"][SB["corpora"][role]]["path"]
+
+
+def model_inputs(wildcards):
+    """Files that a model's backend reads: converted weights, an archive, baseline answers."""
+    entry = MODELS[wildcards.model]
+    if entry["backend"] == "baseline":
+        return {"answers": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
+    if entry["backend"] == "archive":
+        path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
+        return {"answers": path}
+    if entry["source"].startswith("embedded:"):
+        name = entry["source"].removeprefix("embedded:")
+        return {"weights": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
+    return {}
+
+
+def sb_statistics(names):
+    return [f"{SB_FOLDER}/statistics/{name}.csv" for name in names]
+
+
+def tokenised_models():
+    """Models of the run whose tokeniser is at hand."""
+    return [
+        name for name in SB_MODELS if MODELS[name].get("tokenizer", "none") != "none"
+    ]
+
+
+def tokenizer_files(wildcards):
+    """Local files of a model's tokeniser; none when it comes from the hub."""
+    entry = MODELS[wildcards.model]
+    tokenizer = entry.get("tokenizer")
+    if tokenizer == "same" and entry["source"].startswith("embedded:"):
+        return [
+            f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}/tokenizer.json"
+        ]
+    if isinstance(tokenizer, dict) and "file" in tokenizer:
+        return [tokenizer["file"]]
+    return []

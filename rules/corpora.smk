@@ -14,5 +14,7 @@ rule fetch_corpus:
     params:
         source=lambda wildcards: ordered(config["corpora"][wildcards.source]),
         code=code_digest("scripts/corpora/fetch_corpus.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/corpora/fetch_corpus.py"

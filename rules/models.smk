@@ -18,6 +18,8 @@ rule fetch_embedded_model:
         f"{RESULTS}/logs/fetch_embedded_model/{{name}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/fetch_embedded_model/{{name}}.tsv"
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=4000,
         runtime=60,

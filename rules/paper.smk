@@ -25,9 +25,11 @@ rule collect_numbers:
         mem_mb=1000,
         runtime=10,
     params:
-        results=RESULTS,
+        results=lambda wildcards: RESULTS,
         context=SB_CONTEXT,
         code=code_digest("scripts/publishing/collect_numbers.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/publishing/collect_numbers.py"
 
@@ -54,8 +56,10 @@ rule compile_paper:
         mem_mb=2000,
         runtime=20,
     params:
-        results=RESULTS,
+        results=lambda wildcards: RESULTS,
         code=code_digest("scripts/publishing/compile_paper.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/publishing/compile_paper.py"
 

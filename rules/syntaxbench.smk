@@ -1,24 +1,6 @@
 # SyntaxBench from corpora to scores.
-SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
 
 
-def corpus_file(role):
-    """The file of the corpus that plays a role (vocabulary, palindromes, documents)."""
-    return config["corpora"][SB["corpora"][role]]["path"]
-
-
-def model_inputs(wildcards):
-    """Files that a model's backend reads: converted weights, an archive, baseline answers."""
-    entry = MODELS[wildcards.model]
-    if entry["backend"] == "baseline":
-        return {"answers": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
-    if entry["backend"] == "archive":
-        path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
-        return {"answers": path}
-    if entry["source"].startswith("embedded:"):
-        name = entry["source"].removeprefix("embedded:")
-        return {"weights": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
-    return {}
 
 
 rule syntaxbench_build_items:
@@ -46,6 +28,8 @@ rule syntaxbench_build_items:
         demonstrations=SB["demonstration_pool"],
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_items.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_items.py"
 
@@ -68,6 +52,8 @@ rule syntaxbench_build_requests:
         decoding=narrow(SB["decoding"], "temperature", "top_p", "repetition_penalty"),
         constrained=SB["constrained"],
         code=code_digest("scripts/syntaxbench/build_requests.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_requests.py"
 
@@ -92,6 +78,8 @@ rule syntaxbench_build_baseline_answers:
         tasks=SB_TASKS,
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_baseline_answers.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_baseline_answers.py"
 
@@ -133,6 +121,8 @@ rule syntaxbench_run_model:
             "scripts/inference/run_model.py",
             backend_file(MODELS[wildcards.model]["backend"]),
         ),
+    conda:
+        environment
     script:
         "../scripts/inference/run_model.py"
 
@@ -158,6 +148,8 @@ rule syntaxbench_score_responses:
     params:
         tolerance=SB["statistics"]["relaxed_tolerance"],
         code=code_digest("scripts/syntaxbench/score_responses.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/score_responses.py"
 
@@ -178,6 +170,8 @@ rule syntaxbench_gather_scores:
         runtime=10,
     params:
         code=code_digest("scripts/syntaxbench/gather_scores.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/gather_scores.py"
 
@@ -205,5 +199,7 @@ rule syntaxbench_build_replay:
         runs=[[model, mode] for model, mode in SB_RUNS if model in SB_MODELS],
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_replay.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_replay.py"

@@ -20,32 +20,10 @@ SB_TOKEN_STATISTICS = [
     "tokens_bins",
     "tokens_off_by_one",
 ]
-SB_FOLDER = f"{RESULTS}/syntaxbench"
 SB_CONTEXT = ordered(publication_params(config, "syntaxbench"))
 
 
-def sb_statistics(names):
-    return [f"{SB_FOLDER}/statistics/{name}.csv" for name in names]
 
-
-def tokenised_models():
-    """Models of the run whose tokeniser is at hand."""
-    return [
-        name for name in SB_MODELS if MODELS[name].get("tokenizer", "none") != "none"
-    ]
-
-
-def tokenizer_files(wildcards):
-    """Local files of a model's tokeniser; none when it comes from the hub."""
-    entry = MODELS[wildcards.model]
-    tokenizer = entry.get("tokenizer")
-    if tokenizer == "same" and entry["source"].startswith("embedded:"):
-        return [
-            f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}/tokenizer.json"
-        ]
-    if isinstance(tokenizer, dict) and "file" in tokenizer:
-        return [tokenizer["file"]]
-    return []
 
 
 rule syntaxbench_compute_statistics:
@@ -74,6 +52,8 @@ rule syntaxbench_compute_statistics:
         statistics=ordered(SB["statistics"]),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/compute_statistics.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/compute_statistics.py"
 
@@ -95,6 +75,8 @@ rule syntaxbench_tokenise_inputs:
             MODELS[wildcards.model], "source", "revision", "tokenizer"
         ),
         code=code_digest("scripts/syntaxbench/tokenise_inputs.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/tokenise_inputs.py"
 
@@ -116,6 +98,8 @@ rule syntaxbench_analyse_tokenisation:
         statistics=narrow(SB["statistics"], "resamples", "level", "token_bins"),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/analyse_tokenisation.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/analyse_tokenisation.py"
 
@@ -141,6 +125,8 @@ rule syntaxbench_make_table:
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_table.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/make_table.py"
 
@@ -167,6 +153,8 @@ rule syntaxbench_make_figure:
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_figure.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/make_figure.py"
 
@@ -194,5 +182,7 @@ rule syntaxbench_export_dataset:
         },
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/export_dataset.py"),
+    conda:
+        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/export_dataset.py"

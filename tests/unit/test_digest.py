@@ -81,3 +81,13 @@ def test_missing_and_broken_files_are_named(project: Path) -> None:
 def test_real_rule_script_includes_the_files_it_uses(repository: Path) -> None:
     closure = import_closure([repository / "scripts" / "files.py"], repository)
     assert repository / "scripts" / "records.py" in closure
+
+
+def test_conda_environment_equals_the_lock_file(repository: Path) -> None:
+    from scripts.workflow.conda_environment import environment
+    from scripts.workflow.digest import locked_versions
+
+    versions = locked_versions(repository / "envs" / "core.lock")
+    text = (repository / "envs" / "core.yaml").read_text()
+    assert text == environment(versions), "run: python -m scripts.workflow.conda_environment"
+    assert len(versions) > 80 and "      - torch==2.13.0\n" in text
