@@ -27,9 +27,9 @@ localrules:
     statistics,
 
 
+# The paper, and every table and figure.
 rule all:
     default_target: True
-    """The paper, and every table and figure."""
     input:
         rules.artefacts.input,
         f"{RESULTS}/paper/paper.pdf",

@@ -1,7 +1,7 @@
 """Count the tokens of every raw input for one model.
 
-input: `item_files` (one JSONL file a task), `tokenizer` (local tokenizer.json; empty where the hub is
-asked). output: `tokens`. params: entry (source, revision, tokenizer of the model). A model without
+input: `item_files` (one JSONL file a task), `tokenizer` (local tokenizer.json; empty where the
+hub is asked). output: `tokens`. params: entry (source, revision, tokenizer of the model). A model without
 a readable tokeniser gets a file without rows, and the reason goes to the log.
 """
 
@@ -34,7 +34,9 @@ def main(snakemake: Any) -> None:
         print(f"left out of the tokeniser analysis: {error}", file=sys.stderr)
     else:
         items = [
-            item for path in as_list(snakemake.input.item_files) for item in read_records(path, Item)
+            item
+            for path in as_list(snakemake.input.item_files)
+            for item in read_records(path, Item)
         ]
         frame = sample_frame(items, tokeniser)
         print(f"{len(frame)} samples, tokeniser {tokeniser.fingerprint} ({tokeniser.name})")
