@@ -8,13 +8,13 @@ rule fetch_corpus:
         "data/raw/{source}/{file}",
     log:
         "logs/fetch_corpus/{source}/{file}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=500,
         runtime=60,
     params:
         source=lambda wildcards: ordered(config["corpora"][wildcards.source]),
         code=code_digest("scripts/corpora/fetch_corpus.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/corpora/fetch_corpus.py"

@@ -21,6 +21,8 @@ rule collect_numbers:
         setup=f"{RESULTS}/paper/setup.tex",
     log:
         f"{RESULTS}/logs/paper/collect_numbers.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -28,8 +30,6 @@ rule collect_numbers:
         results=lambda wildcards: RESULTS,
         context=SB_CONTEXT,
         code=code_digest("scripts/publishing/collect_numbers.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/publishing/collect_numbers.py"
 
@@ -52,14 +52,14 @@ rule compile_paper:
         f"{RESULTS}/logs/paper/compile_paper.log",
     benchmark:
         f"{RESULTS}/benchmarks/paper/compile_paper.tsv"
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=20,
     params:
         results=lambda wildcards: RESULTS,
         code=code_digest("scripts/publishing/compile_paper.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/publishing/compile_paper.py"
 

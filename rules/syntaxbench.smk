@@ -1,8 +1,6 @@
 # SyntaxBench from corpora to scores.
 
 
-
-
 rule syntaxbench_build_items:
     """Test items and held-out demonstrations of one task."""
     input:
@@ -14,6 +12,8 @@ rule syntaxbench_build_items:
         demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_items/{{task}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -28,8 +28,6 @@ rule syntaxbench_build_items:
         demonstrations=SB["demonstration_pool"],
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_items.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_items.py"
 
@@ -44,6 +42,8 @@ rule syntaxbench_build_requests:
         requests=f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_requests/{{task}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
@@ -52,8 +52,6 @@ rule syntaxbench_build_requests:
         decoding=narrow(SB["decoding"], "temperature", "top_p", "repetition_penalty"),
         constrained=SB["constrained"],
         code=code_digest("scripts/syntaxbench/build_requests.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_requests.py"
 
@@ -70,6 +68,8 @@ rule syntaxbench_build_baseline_answers:
         answers=f"{RESULTS}/syntaxbench/baselines/{{model}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_baseline_answers/{{model}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
@@ -78,8 +78,6 @@ rule syntaxbench_build_baseline_answers:
         tasks=SB_TASKS,
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_baseline_answers.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_baseline_answers.py"
 
@@ -101,6 +99,8 @@ rule syntaxbench_run_model:
         f"{RESULTS}/logs/syntaxbench/run_model/{{model}}.{{mode}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/syntaxbench/run_model/{{model}}.{{mode}}.tsv"
+    conda:
+        environment
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
@@ -121,8 +121,6 @@ rule syntaxbench_run_model:
             "scripts/inference/run_model.py",
             backend_file(MODELS[wildcards.model]["backend"]),
         ),
-    conda:
-        environment
     script:
         "../scripts/inference/run_model.py"
 
@@ -142,14 +140,14 @@ rule syntaxbench_score_responses:
         scores=f"{RESULTS}/syntaxbench/scores/{{model}}.{{mode}}.parquet",
     log:
         f"{RESULTS}/logs/syntaxbench/score_responses/{{model}}.{{mode}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=20,
     params:
         tolerance=SB["statistics"]["relaxed_tolerance"],
         code=code_digest("scripts/syntaxbench/score_responses.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/score_responses.py"
 
@@ -165,13 +163,13 @@ rule syntaxbench_gather_scores:
         scores=f"{RESULTS}/syntaxbench/scores.parquet",
     log:
         f"{RESULTS}/logs/syntaxbench/gather_scores.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
     params:
         code=code_digest("scripts/syntaxbench/gather_scores.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/gather_scores.py"
 
@@ -191,6 +189,8 @@ rule syntaxbench_build_replay:
         ],
     log:
         f"{RESULTS}/logs/syntaxbench/build_replay.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=20,
@@ -199,7 +199,5 @@ rule syntaxbench_build_replay:
         runs=[[model, mode] for model, mode in SB_RUNS if model in SB_MODELS],
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/build_replay.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/build_replay.py"

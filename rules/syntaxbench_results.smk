@@ -23,9 +23,6 @@ SB_TOKEN_STATISTICS = [
 SB_CONTEXT = ordered(publication_params(config, "syntaxbench"))
 
 
-
-
-
 rule syntaxbench_compute_statistics:
     """Every cell, confidence interval, paired test and family, from the scores."""
     input:
@@ -36,6 +33,8 @@ rule syntaxbench_compute_statistics:
         f"{RESULTS}/logs/syntaxbench/compute_statistics.log",
     benchmark:
         f"{RESULTS}/benchmarks/syntaxbench/compute_statistics.tsv"
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=3000,
         runtime=30,
@@ -52,8 +51,6 @@ rule syntaxbench_compute_statistics:
         statistics=ordered(SB["statistics"]),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/compute_statistics.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/compute_statistics.py"
 
@@ -67,6 +64,8 @@ rule syntaxbench_tokenise_inputs:
         tokens=f"{SB_FOLDER}/tokenisation/{{model}}.csv",
     log:
         f"{RESULTS}/logs/syntaxbench/tokenise_inputs/{{model}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=20,
@@ -75,8 +74,6 @@ rule syntaxbench_tokenise_inputs:
             MODELS[wildcards.model], "source", "revision", "tokenizer"
         ),
         code=code_digest("scripts/syntaxbench/tokenise_inputs.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/tokenise_inputs.py"
 
@@ -90,6 +87,8 @@ rule syntaxbench_analyse_tokenisation:
         **{name: f"{SB_FOLDER}/statistics/{name}.csv" for name in SB_TOKEN_STATISTICS},
     log:
         f"{RESULTS}/logs/syntaxbench/analyse_tokenisation.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=20,
@@ -98,8 +97,6 @@ rule syntaxbench_analyse_tokenisation:
         statistics=narrow(SB["statistics"], "resamples", "level", "token_bins"),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/analyse_tokenisation.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/analyse_tokenisation.py"
 
@@ -119,14 +116,14 @@ rule syntaxbench_make_table:
         ),
     log:
         f"{RESULTS}/logs/syntaxbench/make_table/{{name}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_table.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/make_table.py"
 
@@ -147,14 +144,14 @@ rule syntaxbench_make_figure:
         ),
     log:
         f"{RESULTS}/logs/syntaxbench/make_figure/{{name}}.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=1500,
         runtime=10,
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_figure.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/make_figure.py"
 
@@ -172,6 +169,8 @@ rule syntaxbench_export_dataset:
         item_files=expand(f"{SB_FOLDER}/dataset/{{task}}.jsonl", task=SB_TASKS),
     log:
         f"{RESULTS}/logs/syntaxbench/export_dataset.log",
+    conda:
+        "../envs/core.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
@@ -182,7 +181,5 @@ rule syntaxbench_export_dataset:
         },
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/export_dataset.py"),
-    conda:
-        "../envs/core.yaml"
     script:
         "../scripts/syntaxbench/export_dataset.py"
