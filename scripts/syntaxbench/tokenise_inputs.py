@@ -2,8 +2,7 @@
 
 input: `item_files` (one JSONL file a task), `tokenizer` (local tokenizer.json; empty where the
 hub is asked). output: `tokens`. params: entry (source, revision, tokenizer of the model). A model
-without
-a readable tokeniser gets a file without rows, and the reason goes to the log.
+without a readable tokeniser gets a file without rows, and the reason goes to the log.
 """
 
 import sys
