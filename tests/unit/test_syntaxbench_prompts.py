@@ -99,9 +99,9 @@ def test_inputs_are_never_read_as_templates(text):
     prompt = PROMPTS["edit_distance"]
     hostile = text + "{{second}} {first} %s \\1 \\g<0> ${second}"
     shown = prompt.render({"first": hostile, "second": "x"})
-    assert f"<first>{hostile}</first>\n<second>x</second>" in shown
+    assert shown == f"<first>{hostile}</first>\n<second>x</second>"
     listed = PROMPTS["longest_string_finder"].render({"strings": [hostile, "{{element}}"]})
-    assert f"<string>{hostile}</string>\n<string>{{{{element}}}}</string>\n" in listed
+    assert listed == f"<string>{hostile}</string>\n<string>{{{{element}}}}</string>"
 
 
 def test_markers_inside_an_input_are_refused():
