@@ -22,6 +22,7 @@ FLAGS = {
     "one_class": "not estimated: only one class occurs",
     "constant": "not estimated: the values do not vary",
     "zero_margin": "not estimated: a margin of the table is zero",
+    "no_valid_answer": "not estimated: no valid answer",
     "missing": "not evaluated",
     "incomplete": "not estimated: the cell is incomplete",
 }

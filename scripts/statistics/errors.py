@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scripts.statistics.flags import MISSING
+from scripts.statistics.flags import CONSTANT, MISSING
 
 NAN = float("nan")
 
@@ -34,7 +34,7 @@ def percentile(values: ArrayLike, q: float) -> float:
 def signed_error(deltas: ArrayLike) -> SignedError:
     """Mean, sd (n - 1), median, 5th and 95th percentile of the finite deltas.
 
-    Non-finite entries (no parsed integer) are left out. The sd of one value is NaN.
+    Non-finite entries (no parsed integer) are left out. One value has no sd: NaN, flag `constant`.
     """
     values = np.asarray(deltas, dtype=float)
     values = values[np.isfinite(values)]
@@ -42,8 +42,9 @@ def signed_error(deltas: ArrayLike) -> SignedError:
         return SignedError(NAN, NAN, NAN, NAN, NAN, 0, MISSING)
     sd = float(values.std(ddof=1)) if values.size > 1 else NAN
     p5, median, p95 = np.percentile(values, [5, 50, 95])
+    flag = "" if values.size > 1 else CONSTANT
     return SignedError(
-        float(values.mean()), sd, float(median), float(p5), float(p95), int(values.size), ""
+        float(values.mean()), sd, float(median), float(p5), float(p95), int(values.size), flag
     )
 
 

@@ -12,12 +12,22 @@ ONE_CLASS = "one_class"
 CONSTANT = "constant"
 #: A row or column of a contingency table sums to zero.
 ZERO_MARGIN = "zero_margin"
+#: Items were scored, but no answer could be read as a number, so that no error has a size.
+NO_VALID_ANSWER = "no_valid_answer"
 #: There is no value at all.
 MISSING = "missing"
 #: There are fewer values than were planned.
 INCOMPLETE = "incomplete"
 
-FLAGS = (NO_DISCORDANT_PAIRS, ONE_CLASS, CONSTANT, ZERO_MARGIN, MISSING, INCOMPLETE)
+FLAGS = (
+    NO_DISCORDANT_PAIRS,
+    ONE_CLASS,
+    CONSTANT,
+    ZERO_MARGIN,
+    NO_VALID_ANSWER,
+    MISSING,
+    INCOMPLETE,
+)
 
 
 def join_flags(flags: Iterable[str | None]) -> str:

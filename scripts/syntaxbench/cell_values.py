@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scripts.statistics import agreement, bootstrap, proportions
 from scripts.statistics.errors import signed_error, tolerance_curve
-from scripts.statistics.flags import INCOMPLETE, MISSING, join_flags
+from scripts.statistics.flags import INCOMPLETE, MISSING, NO_VALID_ANSWER, join_flags
 from scripts.statistics.seeding import cell_generator
 from scripts.statistics.trends import shot_trend
 from scripts.syntaxbench.score_index import (
@@ -118,7 +118,9 @@ def cell_values(
     values |= rate_values(columns, rows)
     kappas = agreement_values(kind, columns, rows, correct)
     deltas = delta_values(columns, rows) if kind == "integer" else {"flags": []}
-    flags = [*kappas.pop("flags"), *deltas.pop("flags")]
+    # The cell has scored items, so a value can only be missing for want of a readable answer.
+    found = [*kappas.pop("flags"), *deltas.pop("flags")]
+    flags = [NO_VALID_ANSWER if flag == MISSING else flag for flag in found]
     tokens = {
         "completion_tokens_mean": mean_or_nan(columns.completion[rows]),
         "reasoning_tokens_mean": reasoning,

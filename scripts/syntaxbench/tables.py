@@ -345,6 +345,7 @@ def reasoning_mode_case(frames: Frames, context: Context) -> Table:
                 "the model's task and shot cells",
             ),
             "b01: right without thinking only; b10: right with thinking only; OR = b01/b10.",
+            *_exact_note(tests, model, task, context),
             *_class_note(lookup, model, task, context),
         ]
     return Table(
@@ -387,13 +388,25 @@ def _case_row(lookup: Lookup, tests: Lookup, model: ModelInfo, task: str, shots:
             number(deltas[1], signed, reason=lost),
             whole(_value(test, "b01"), reason=lost),
             whole(_value(test, "b10"), reason=lost),
-            number(_value(test, "odds_ratio"), _odds_ratio, reason=lost),
+            number(
+                _value(test, "odds_ratio"),
+                _odds_ratio,
+                reason=lost,
+                extra=tuple((name, _value(test, name)) for name in ("p", "p_exact")),
+            ),
         ),
     )
 
 
 def _odds_ratio(value: float) -> str:
     return "∞" if value == float("inf") else decimal(value, 2)
+
+
+def _exact_note(tests: Lookup, model: ModelInfo, task: str, context: Context) -> list[str]:
+    """The exact binomial p of the rows that have one: those with few discordant pairs."""
+    found = [(s, _value(tests.get(model.key, task, s, "all"), "p_exact")) for s in context.shots]
+    parts = [f"{captions.shots_words(s)}: {p_value(p)}" for s, p in found if not is_missing(p)]
+    return [f"Exact binomial p where discordant pairs are few: {', '.join(parts)}."] * bool(parts)
 
 
 def _class_note(lookup: Lookup, model: ModelInfo, task: str, context: Context) -> list[str]:
@@ -804,8 +817,6 @@ def _delta(name: str, task: str, frames: Frames, context: Context) -> Table:
         for condition in ALL_CONDITIONS:
             row = lookup.get(model.key, mode, task, context.headline_shots, condition)
             reason = why_missing(model, mode, row)
-            if row is not None and reason == captions.NOT_ESTIMATED:
-                reason = "not estimated: no valid reply"
             cells = [
                 number(_value(row, f"delta_{c.key}"), lambda v: decimal(v, 2), reason=reason)
                 for c in columns[:-1]

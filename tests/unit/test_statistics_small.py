@@ -54,7 +54,8 @@ def test_signed_error_of_nothing_and_of_one_value() -> None:
     assert (nothing.n, nothing.flag) == (0, "missing")
     one = errors.signed_error([3])
     assert (one.mean, one.p5, one.p95, one.n) == (3, 3, 3, 1)
-    assert isnan(one.sd)
+    assert isnan(one.sd) and one.flag == "constant"
+    assert errors.signed_error([3, 4]).flag == ""
     assert isnan(errors.percentile([], 5))
 
 

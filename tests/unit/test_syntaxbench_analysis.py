@@ -329,6 +329,20 @@ def test_degenerate_scores_have_defined_values(scores: pd.DataFrame) -> None:
     assert binary["kappa"].isna().all()
 
 
+def test_no_readable_answer_is_no_missing_cell(scores: pd.DataFrame) -> None:
+    """Every count is unreadable: accuracy is 0 and stands, kappa and errors say why they do not."""
+    frame = scores.copy()
+    lost = (frame["task"] == "count_chars") & (frame["model"] == "beta")
+    frame.loc[lost, "correct"] = False
+    frame.loc[lost, ["valid", "category", "delta"]] = [False, "unparsable", np.nan]
+    frames = compute_frames(frame, SETTINGS)
+    cells = select(frames["cells"], model="beta", task="count_chars")
+    assert set(cells["flag"]) == {"no_valid_answer"}
+    assert (set(cells["ema"]), set(cells["delta_n"]), set(cells["kappa_n"])) == ({0.0}, {0}, {0})
+    assert cells[["kappa", "delta_mean"]].isna().all(axis=None)
+    assert "missing" not in set(frames["leaderboard"]["flag"])
+
+
 def test_a_single_model_makes_empty_but_whole_frames(scores: pd.DataFrame) -> None:
     settings = replace(SETTINGS, models=["beta"], baselines=[])
     frames = compute_frames(scores[scores["model"] == "beta"], settings)

@@ -164,6 +164,26 @@ def test_incomplete_cells_bear_a_mark(worlds: dict[str, World]) -> None:
     assert any("fewer items" in note for note in table.notes)
 
 
+@pytest.mark.parametrize("condition", ["english", "all"])
+def test_unreadable_answers_are_not_called_a_missing_condition(
+    worlds: dict[str, World], condition: str
+) -> None:
+    world = worlds["full"]
+    frame = world.frames["cells"].astype({"flag": object})
+    lost = (frame["task"] == "edit_distance") & (frame["condition"] == condition)
+    errors = [name for name in frame if name.startswith("delta_") and name != "delta_n"]
+    frame.loc[lost, ["kappa", *errors]] = math.nan
+    frame.loc[lost, "flag"] = "no_valid_answer"
+    for name in ("delta_edit_distance", "kappa"):
+        table = tables.build(name, {**world.frames, "cells": frame}, world.context)
+        reasons = {cell.missing for row in table.rows for cell in row.cells if cell.missing}
+        if name == "kappa" and condition != "all":
+            assert "not estimated: no valid answer" not in reasons
+        else:
+            assert "not estimated: no valid answer" in reasons
+        assert "not estimated: one condition is missing" not in reasons
+
+
 def test_a_condition_without_items_explains_the_combined_cell() -> None:
     context = Context.from_params(publishing_frames.params("full"))
     row = {"condition": "all", "n": 113, "flag": "missing;incomplete"}
@@ -198,6 +218,14 @@ def test_the_case_is_the_largest_difference_or_the_configured_one(
     table = tables.build("reasoning_mode_case", world.frames, chosen)
     assert "Qwen3.6-27B on palindrome_test" in table.caption
     assert any("TPR" in note for note in table.notes)
+    assert not any("Exact" in note for note in table.notes)
+    modes = world.frames["mcnemar_modes"]
+    few = (modes["model"] == "qwen3.6-27b") & (modes["task"] == "palindrome_test")
+    few &= (modes["condition"] == "all") & (modes["shots"] == 1)
+    exact = modes.assign(p_exact=modes["p_exact"].where(~few, 0.0312))
+    table = tables.build("reasoning_mode_case", {**world.frames, "mcnemar_modes": exact}, chosen)
+    assert any("discordant pairs are few: 1-shot: 0.031." in note for note in table.notes)
+    assert to_frame(table)["odds_ratio_p_exact"].tolist()[1] == 0.0312
     delta = table.rows[-1].cells[4]
     assert delta.text[0] in "+−0"
     case["model"] = "gpt-oss-20b"
