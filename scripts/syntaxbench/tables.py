@@ -256,7 +256,10 @@ def _leaderboard(name: str, mode: str, frames: Frames, context: Context) -> Tabl
 
 
 def _with_rank(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort each block by its first cell, best first, and put the rank before the stub."""
+    """Sort each block by its first cell, best first, and put the rank before the stub.
+
+    Equal values share a rank, as in leaderboard.csv.
+    """
 
     def key(row: Row) -> tuple[bool, float]:
         value = row.cells[0].value
@@ -264,10 +267,11 @@ def _with_rank(rows: Iterable[Row]) -> tuple[Row, ...]:
 
     models = sorted((r for r in rows if not r.baseline), key=key)
     baselines = sorted((r for r in rows if r.baseline), key=key)
-    out, position = [], 0
+    values = [key(row)[1] for row in models if not key(row)[0]]
+    out = []
     for row in models:
-        position += row.cells[0].value is not None
-        rank = str(position) if row.cells[0].value is not None else ""
+        empty, value = key(row)
+        rank = "" if empty else str(1 + sum(other < value for other in values))
         out.append(replace(row, stub=(rank, *row.stub)))
     return (*out, *(replace(row, stub=("", *row.stub)) for row in baselines))
 

@@ -200,6 +200,15 @@ def test_leaderboard_ranks_models_and_leaves_baselines_out(worlds: dict[str, Wor
     assert {row.stub[0] for row in table.rows if row.baseline} == {""}
 
 
+def test_equal_macro_accuracies_share_a_rank(worlds: dict[str, World]) -> None:
+    world = worlds["full"]
+    frame = world.frames["leaderboard"].copy()
+    mine = (frame["mode"] == "thinking") & (frame["shots"] == 4) & ~frame["baseline"]
+    frame.loc[mine, "macro_ema"] = [0.5, 0.75, 0.75, 0.25, math.nan]
+    table = tables.build("leaderboard_thinking", {"leaderboard": frame}, world.context)
+    assert [row.stub[0] for row in table.rows if not row.baseline] == ["1", "1", "3", "4", ""]
+
+
 def test_the_case_is_the_largest_difference_or_the_configured_one(
     worlds: dict[str, World],
 ) -> None:
