@@ -203,7 +203,8 @@ def test_leaderboard_ranks_models_and_leaves_baselines_out(worlds: dict[str, Wor
 def test_equal_macro_accuracies_share_a_rank(worlds: dict[str, World]) -> None:
     world = worlds["full"]
     frame = world.frames["leaderboard"].copy()
-    mine = (frame["mode"] == "thinking") & (frame["shots"] == 4) & ~frame["baseline"]
+    mine = (frame["mode"] == "thinking") & (frame["shots"] == 4)
+    assert mine.sum() == 5
     frame.loc[mine, "macro_ema"] = [0.5, 0.75, 0.75, 0.25, math.nan]
     table = tables.build("leaderboard_thinking", {"leaderboard": frame}, world.context)
     assert [row.stub[0] for row in table.rows if not row.baseline] == ["1", "1", "3", "4", ""]
