@@ -1,5 +1,6 @@
 import json
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +19,7 @@ from scripts.corpora.readers import (
     read_word_list,
     vocabulary,
 )
-from scripts.files import DataError, read_records, write_records
+from scripts.files import DataError, read_records
 from scripts.records import Item
 from scripts.syntaxbench import build_items
 from scripts.syntaxbench.items import Materials, Stream, WordOrder, build_task
@@ -58,12 +59,15 @@ def small(embedded):
     )
 
 
-@pytest.fixture(scope="module", params=list(TASKS))
-def full(request, embedded):
-    count = FULL[request.param]
-    return build_task(
-        request.param, embedded, count=count, demonstrations=4, seed=42, options=OPTIONS
-    )
+@pytest.fixture(scope="module")
+def full_size(embedded):
+    """The items of a task at the paper's count, built once."""
+    return cache(lambda task: build(task, embedded, FULL[task]))
+
+
+@pytest.fixture(params=list(TASKS))
+def full(request, full_size):
+    return full_size(request.param)
 
 
 def build(task, materials, count, demonstrations=4, seed=42):
@@ -152,8 +156,8 @@ def test_random_letters_are_uniform(embedded):
     assert len(counts) == 26 and chi2 < 52.6  # 0.1 % point of chi-square with 25 degrees
 
 
-def test_letters_asked_for(embedded):
-    items = build("letter_container", embedded, 400).items
+def test_letters_asked_for(full_size):
+    items = full_size("letter_container").items
     for part in by_condition(items):
         upper = sum(item.inputs["letter"].isupper() for item in part)
         assert 100 < upper < 300
@@ -167,8 +171,8 @@ def test_letters_asked_for(embedded):
         assert min(by_answer.values()) > 15
 
 
-def test_palindromes(embedded):
-    items = build("palindrome_test", embedded, 400).items
+def test_palindromes(full_size):
+    items = full_size("palindrome_test").items
     for part in by_condition(items):
         lengths = {"yes": Counter(), "no": Counter()}
         for item in part:
@@ -178,16 +182,16 @@ def test_palindromes(embedded):
         assert lengths["yes"] == lengths["no"]
 
 
-def test_edit_distances_are_right_and_spread(embedded):
-    items = build("edit_distance", embedded, 200).items
+def test_edit_distances_are_right_and_spread(full_size):
+    items = full_size("edit_distance").items
     for item in items:
         assert item.gold["answer"] == naive_distance(item.inputs["first"], item.inputs["second"])
     for part in by_condition(items):
         assert len({item.gold["answer"] for item in part}) >= 8
 
 
-def test_one_longest_string_at_any_place(embedded):
-    items = build("longest_string_finder", embedded, 200).items
+def test_one_longest_string_at_any_place(full_size):
+    items = full_size("longest_string_finder").items
     places, sizes = Counter(), Counter()
     for item in items:
         strings = item.inputs["strings"]
@@ -199,8 +203,8 @@ def test_one_longest_string_at_any_place(embedded):
     assert min(places[place] for place in range(3)) > 60
 
 
-def test_spans(embedded):
-    built = build("index_to_span", embedded, 200)
+def test_spans(embedded, full_size):
+    built = full_size("index_to_span")
     texts = {document.document_id: document.text for document in embedded.documents}
     english, random_ = by_condition(built.items)
     for item, other in zip(english, random_, strict=True):
@@ -239,7 +243,7 @@ def test_offsets_count_code_points(embedded):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_fewer_items_are_the_beginning_of_more(task, small, data):
     more = 2 * data.draw(st.integers(2, 20))
@@ -385,11 +389,8 @@ def published():
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_full_counts_from_nltk_and_wikipedia(task, tmp_path, published):
-    for name in ("a", "b"):
-        built = build(task, published, FULL[task])
-        write_records(tmp_path / name, built.items + built.demonstrations)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+def test_full_counts_from_nltk_and_wikipedia(task, published):
+    built = build(task, published, FULL[task])
     assert len(built.items) == 2 * FULL[task]
     assert all(solve(task, item.inputs) == item.gold["answer"] for item in built.items)
     assert not any(item.source.get("document_reused") for item in built.items)

@@ -385,7 +385,7 @@ def embedded(name: str, policy: str, size: int) -> tuple[ModelSpec, list[Request
     batch = {"batch": {"policy": policy, "size": size}}
     spec = model_spec(name, {**ENTRY, "context_length": 2048, **template, **batch}, str(folder))
     task = 'Count the characters of the word. Answer with {"result": <number>} only.'
-    words = ["stone", "evening", "map", "qzxv", "butterfly", "oil"]
+    words = ["stone", "butterfly", "oil"]
     shown = [
         {"role": "user", "content": "<word>garden</word>"},
         {"role": "assistant", "content": '{"result": 6}'},
