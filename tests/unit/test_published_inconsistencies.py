@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
@@ -135,6 +136,36 @@ def test_6_an_ema_of_zero_is_a_format_failure() -> None:
     # In task order every rate fits the share of wrong answers (to the two printed decimals).
     order = [0, 1, 2, 3, 4, 5]
     assert all(value <= rates[i] + 0.005 for value, i in zip(row, order, strict=True))
+
+
+def placements(shot: int, order: list[str]) -> dict[tuple[str, str], int]:
+    """In how many ways the first group of annotations of figure 9 fits each row, tasks in order.
+
+    A parse-error rate cannot exceed the share of wrong answers (figure 1, two decimals).
+    """
+    found = syntaxbench("fig9_per_cells").query(f"shot == {shot} and token_group == 0")["per"]
+    out = {}
+    rows = syntaxbench("fig1_heatmap").query(f"shot == {shot}").groupby(["model", "mode"])
+    for row, cells in rows:
+        wrong = (1 - cells.set_index("task")["ema_2dp"]).fillna(1.0)
+        out[row] = sum(
+            all(rate <= wrong[task] + 0.01 + 1e-9 for rate, task in zip(found, tasks, strict=True))
+            for tasks in combinations(order, len(found))
+        )
+    return {row: ways for row, ways in out.items() if ways}
+
+
+@pytest.mark.parametrize("shot", [0, 1, 4])
+def test_6_the_place_of_the_annotations(shot: int) -> None:
+    order = sorted(syntaxbench("fig1_heatmap")["task"].unique())
+    fits = placements(shot, order)
+    assert fits.pop(("deepseek_r1_32b", "non_thinking")) == 1
+    assert set(fits) <= ({("qwen3.5_2b", "non_thinking")} if shot < 4 else set())
+    of_the_tables = [
+        "count_chars", "letter_container", "palindrome_test", "edit_distance",
+        "longest_string_finder", "index_to_span",
+    ]  # fmt: skip
+    assert not placements(shot, of_the_tables)
 
 
 def test_7_a_top_three_of_undefined_ratios() -> None:

@@ -1,12 +1,12 @@
 """The replay's statistics against the published tables, where margins determine them.
 
-REPLAY_RESULTS names the results folder of a replay (default results/replay); without its files the
-tests skip. Names of models come from config/replay.yaml, published values from data/published.
+The replay is run here, in a copy of the project, or REPLAY_RESULTS names the results folder of one
+that was run before. Names of models come from config/replay.yaml, published values from
+data/published.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ import pytest
 import yaml
 
 from scripts.files import read_csv
+
+pytestmark = pytest.mark.workflow
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "data" / "published"
@@ -35,16 +37,9 @@ KEY = ["model", "mode", "task", "shots", "condition"]
 Statistics = Callable[[str], pd.DataFrame]
 
 
-def statistics_folder() -> Path:
-    return ROOT / os.environ.get("REPLAY_RESULTS", "results/replay") / "syntaxbench/statistics"
-
-
 @pytest.fixture(scope="module")
-def statistics() -> Statistics:
-    folder = statistics_folder()
-    if not (folder / "cells.csv").exists():
-        pytest.skip(f"no replay in {folder}; run it with config/replay.yaml")
-    return lambda name: read_csv(folder / f"{name}.csv")
+def statistics(replay_statistics: Path) -> Statistics:
+    return lambda name: read_csv(replay_statistics / f"{name}.csv")
 
 
 def published(name: str, **constant: Any) -> pd.DataFrame:
@@ -244,6 +239,67 @@ def test_table_3_pair(statistics: Statistics) -> None:
         ["non_thinking", 0.9075, 0.9975],
         ["thinking", 0.7725, 1.0],
     ]
+
+
+def test_table_3_values(statistics: Statistics) -> None:
+    """12 of 18 as printed; six are exact ties at the third decimal, printed either way."""
+    cells = statistics("cells")
+    cells = cells[(cells["model"] == "qwen3.6-27b") & (cells["condition"] == "all")]
+    cells = cells[cells["task"] == "palindrome_test"].set_index(["mode", "shots"])
+    found, ties = 0, 0
+    for row in published("palindrome_kappa").to_dict("records"):
+        pair = [cells.loc[(mode, row["shots"])] for mode in ("non_thinking", "thinking")]
+        for column in ("ema", "kappa"):
+            values = [float(part[column]) for part in pair]
+            printed = [row[f"nt_{column}"], row[f"t_{column}"], row[f"delta_{column}"]]
+            for ours, theirs in zip([*values, values[0] - values[1]], printed, strict=True):
+                same = f"{ours:.3f}" == f"{theirs:.3f}"
+                found += same
+                ties += not same and abs(ours - theirs) == pytest.approx(0.0005, abs=1e-9)
+    assert (found, ties) == (12, 6)
+
+
+def test_figure_6(statistics: Statistics) -> None:
+    """Bands of the binary tasks and longest_string_finder; integer kappa is not determined."""
+    bands = {"top": "almost_perfect", "sub": "substantial", "mod": "moderate", "slt": "slight"}
+    table = published("fig6_kappa_bands")
+    table = table[~table["task"].isin(["count_chars", "edit_distance"])]
+    both = joined(table, statistics("cells"), KEY)
+    assert len(both) == 99
+    same = both["kappa_band"] == both["band"].replace(bands)
+    assert mismatches(both, same, "band", "kappa_band").empty
+
+
+def test_accuracies_of_table_15(statistics: Statistics) -> None:
+    table = published("thinking_cost", mode="thinking", shots=4, condition="all")
+    both = joined(table, statistics("cells"), KEY)
+    assert len(both) == 18
+    exact = both["ema"].map(percent) == both["ema_published"].map("{:.1f}".format)
+    assert mismatches(both, exact, "ema_published", "ema").empty
+
+
+def test_valid_replies_of_tables_13_and_14(statistics: Statistics) -> None:
+    """n follows from the parse errors; their division between the conditions is ours."""
+    parts = [published(f"delta_{t}", mode="thinking") for t in ("count_chars", "edit_distance")]
+    both = joined(pd.concat(parts), statistics("cells"), KEY)
+    assert len(both) == 30
+    same = both["n_published"] == both["delta_n"]
+    divided = both["model"].eq("nemotron-cascade-2-31b") & both["task"].eq("edit_distance")
+    assert mismatches(both, same | divided & (both["condition"] != "all"), "n_published").empty
+    assert (~same).sum() == 2
+
+
+def test_cells_at_or_above_90_percent(statistics: Statistics) -> None:
+    """Section 4.1: 25 of the 32 four-shot cells of models of 27B and more, four easier tasks."""
+    cells = statistics("cells")
+    large = ["27b", "31b", "32b"]
+    chosen = cells[
+        (cells["shots"] == 4)
+        & (cells["condition"] == "all")
+        & cells["model"].str[-3:].isin(large)
+        & ~cells["task"].isin(["edit_distance", "index_to_span"])
+    ]
+    assert (len(chosen), int((chosen["ema"] >= 0.9).sum())) == (32, 25)
 
 
 def test_english_random_headline(statistics: Statistics) -> None:
