@@ -27,8 +27,8 @@ localrules:
     statistics,
 
 
-# The paper, and every table and figure.
 rule all:
+    """The paper, and every table and figure."""
     default_target: True
     input:
         rules.artefacts.input,

@@ -1,4 +1,8 @@
-"""A copy of the project with a tiny matrix, answered by a server that counts what it is asked."""
+"""Copies of the project in which Snakemake is run: never the checkout itself.
+
+`checkout` is the project as it is, without results; `built` has a tiny matrix, answered by a server
+that counts what it is asked; `replay_statistics` is the replay of the published margins.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("Snakefile", "config.yaml", "config", "rules", "scripts", "envs", "profiles", "paper")
+SNAKEMAKE = Path(sys.executable).with_name("snakemake")
+COPIED = (
+    *("Snakefile", "config.yaml", "config", "rules", "scripts", "envs", "profiles", "paper"),
+    *("data/embedded", "data/published"),
+)
 
 
 class CountingServer(ThreadingHTTPServer):
@@ -79,6 +87,41 @@ class Handler(BaseHTTPRequestHandler):
         """Keep the test's output quiet."""
 
 
+def copy_project(root: Path) -> Path:
+    """Everything that a run reads, without results and without what was downloaded."""
+    root.mkdir(parents=True)
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, root / name)
+    return root
+
+
+def environment() -> dict[str, str]:
+    """The environment without what another Snakemake, or a rule script, left in it."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("SNAKEMAKE") and key != "PYTHONPATH"
+    }
+
+
+def run_snakemake(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Snakemake in a copy of the project; standard output holds both streams."""
+    return subprocess.run(
+        [str(SNAKEMAKE), *arguments],
+        cwd=root,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
 class Project:
     """A checkout with a tiny configuration in which Snakemake is run."""
 
@@ -88,15 +131,7 @@ class Project:
 
     @classmethod
     def create(cls, root: Path, server: CountingServer) -> Project:
-        root.mkdir(parents=True)
-        for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy2(source, root / name)
-        shutil.copytree(ROOT / "data" / "embedded", root / "data" / "embedded")
-        shutil.copytree(ROOT / "data" / "published", root / "data" / "published")
+        copy_project(root)
         project = cls(root, server)
         project.edit_config(project._shrink)
         return project
@@ -146,23 +181,12 @@ class Project:
         path.write_text(text.replace(old, new, 1))
 
     def command(self, *arguments: str) -> list[str]:
-        snakemake = Path(sys.executable).with_name("snakemake")
-        return [str(snakemake), "--cores", "2", "statistics", *arguments]
-
-    def environment(self) -> dict[str, str]:
-        return {k: v for k, v in os.environ.items() if not k.startswith("SNAKEMAKE")}
+        return [str(SNAKEMAKE), "--cores", "2", "statistics", *arguments]
 
     def run(self, *arguments: str, fails: bool = False) -> list[str]:
         """Run Snakemake; return the names of the rules that ran, one entry a job."""
-        finished = subprocess.run(
-            self.command(*arguments),
-            cwd=self.root,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.output = finished.stdout + finished.stderr
+        finished = run_snakemake(self.root, *self.command(*arguments)[1:])
+        self.output = finished.stdout
         assert (finished.returncode != 0) is fails, self.output
         ran = re.findall(r"^(?:local)?rule (\w+):", self.output, re.M)
         return [rule for rule in ran if rule not in ("statistics", "all")]
@@ -195,10 +219,29 @@ class Project:
 
 
 @pytest.fixture(scope="session")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project as a fresh clone has it; tests only plan in it."""
+    return copy_project(tmp_path_factory.mktemp("checkout") / "project")
+
+
+@pytest.fixture(scope="session")
+def replay_statistics(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the replay's statistics, made here unless REPLAY_RESULTS names its results."""
+    if named := os.environ.get("REPLAY_RESULTS"):
+        return ROOT / named / "syntaxbench" / "statistics"
+    root = copy_project(tmp_path_factory.mktemp("replay") / "project")
+    arguments = ("--cores", "2", "statistics", "--configfile", "config/replay.yaml")
+    finished = run_snakemake(root, *arguments)
+    assert finished.returncode == 0, finished.stdout
+    return root / "results" / "replay" / "syntaxbench" / "statistics"
+
+
+@pytest.fixture(scope="session")
 def server() -> Iterator[CountingServer]:
     running = CountingServer()
     yield running
     running.shutdown()
+    running.server_close()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.workflow.conftest import CountingServer, Project
+from tests.workflow.conftest import CountingServer, Project, environment
 
 pytestmark = pytest.mark.workflow
 
@@ -137,16 +137,18 @@ def test_killed_inference_resumes(built: Project, tmp_path: Path, server: Counti
     process = subprocess.Popen(
         project.command(),
         cwd=project.root,
-        env=project.environment(),
+        env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.time() + 120
-    while sum(server.asked.values()) < 10 and time.time() < deadline:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    try:
+        deadline = time.time() + 120
+        while sum(server.asked.values()) < 10 and time.time() < deadline:
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
     time.sleep(0.5)
     before = sum(server.asked.values())
     store = next((project.root / "results" / "store").rglob("*.jsonl"))

@@ -2,63 +2,105 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from scripts.inference.backends import backend_file
 from scripts.workflow.digest import code_digest
+from tests.workflow.conftest import run_snakemake
 
 pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")
-def rules(repository: Path) -> list:
-    """The rules of the full workflow, as Snakemake reads them."""
+def workflow(repository: Path, checkout: Path) -> Iterator[Any]:
+    """The full workflow as Snakemake reads it, in a folder without results."""
     from snakemake.api import SnakemakeApi
-    from snakemake.settings.types import ConfigSettings, OutputSettings, ResourceSettings
+    from snakemake.settings.types import OutputSettings, ResourceSettings
 
-    with SnakemakeApi(OutputSettings(quiet=None)) as api:
-        workflow_api = api.workflow(
-            snakefile=repository / "Snakefile",
-            workdir=repository,
-            resource_settings=ResourceSettings(cores=1),
-            config_settings=ConfigSettings(),
-        )
-        workflow = workflow_api._workflow
-        workflow.include(workflow.main_snakefile, overwrite_default_target=True)
-        return list(workflow.rules)
+    # The Snakefile extends the path and the environment, for the processes of its jobs.
+    path, variables, folder = list(sys.path), dict(os.environ), Path.cwd()
+    try:
+        with SnakemakeApi(OutputSettings()) as api:
+            yield api.workflow(
+                snakefile=repository / "Snakefile",
+                workdir=checkout,
+                resource_settings=ResourceSettings(cores=1),
+            )._workflow
+    finally:
+        sys.path[:] = path
+        os.environ.clear()
+        os.environ.update(variables)
+        os.chdir(folder)
 
 
-def test_every_script_rule_has_a_digest_of_its_own_script(rules: list) -> None:
+@pytest.fixture(scope="module")
+def rules(workflow: Any) -> list[Any]:
+    found = list(workflow.rules)
+    assert len(found) >= 20
+    return found
+
+
+def script_of(rule: Any) -> str:
+    return "scripts/" + rule.script.split("scripts/", 1)[1]
+
+
+def test_every_script_rule_has_a_digest_of_its_own_script(rules: list[Any], workflow: Any) -> None:
     scripts = [rule for rule in rules if rule.script]
     assert len(scripts) >= 15
+    models = workflow.globals["MODELS"]
+    of_models = []
     for rule in scripts:
         assert hasattr(rule.params, "code"), f"rule {rule.name} has no params: code=code_digest(…)"
         code = rule.params.code
-        path = "scripts/" + rule.script.split("scripts/", 1)[1]
-        if callable(code):
-            continue  # depends on the model's backend; its script is checked in the source below
-        assert code == code_digest(path), f"rule {rule.name} carries the digest of another script"
+        if not callable(code):
+            assert code == code_digest(script_of(rule)), f"rule {rule.name} has a foreign digest"
+            continue
+        # Where a model's backend is code of the run, it is in the digest too.
+        of_models.append(rule.name)
+        for name, entry in models.items():
+            own = code_digest(script_of(rule), backend_file(entry["backend"]))
+            assert code(SimpleNamespace(model=name)) == own, f"rule {rule.name}, model {name}"
+            assert own != code_digest(script_of(rule))
+    assert of_models == ["syntaxbench_run_model"]
 
 
-def test_digests_in_the_source_name_the_rules_script(repository: Path) -> None:
-    for path in sorted((repository / "rules").glob("*.smk")):
-        for block in re.split(r"\n(?=rule )", path.read_text()):
-            script = re.search(r'script:\s+"\.\./(scripts/[^"]+)"', block)
-            if script:
-                digest = re.search(r'code_digest\(\s*"([^"]+)"', block)
-                assert digest and digest[1] == script[1], f"{path.name}: {block.splitlines()[0]}"
-
-
-def test_every_rule_states_resources_and_long_rules_log(rules: list) -> None:
+def test_no_rule_runs_code_that_no_digest_covers(rules: list[Any]) -> None:
     for rule in rules:
-        if rule.script or rule.shellcmd:
-            assert "mem_mb" in rule.resources and "runtime" in rule.resources, rule.name
-            assert rule.log, f"rule {rule.name} has no log"
-        assert rule.docstring, f"rule {rule.name} does not say what it does"
+        assert not rule.shellcmd and not rule.is_run and not rule.wrapper and not rule.notebook, (
+            f"rule {rule.name}: put its code in a script with a digest"
+        )
+
+
+def test_every_rule_says_what_it_does(rules: list[Any]) -> None:
+    for rule in rules:
+        assert rule.docstring and rule.docstring.strip().endswith("."), rule.name
+
+
+def test_every_script_rule_states_resources_environment_and_log(rules: list[Any]) -> None:
+    for rule in rules:
+        if rule.script:
+            assert {"mem_mb", "runtime"} <= set(rule.resources), rule.name
+            assert len(rule.log) == 1, f"rule {rule.name} has no log"
+            assert rule.conda_env, f"rule {rule.name} names no environment"
+        else:
+            # A collection of targets. It shows that nothing above is there by default.
+            assert not {"mem_mb", "runtime"} & set(rule.resources), rule.name
+            assert not rule.output, rule.name
+
+
+def test_no_two_rules_write_the_same_log_or_benchmark(rules: list[Any]) -> None:
+    logs = [str(log) for rule in rules for log in rule.log]
+    benchmarks = [str(rule.benchmark) for rule in rules if rule.benchmark]
+    assert len(set(logs)) == len(logs)
+    assert len(set(benchmarks)) == len(benchmarks) >= 3
 
 
 def test_no_absolute_path_in_rules(repository: Path) -> None:
@@ -66,21 +108,20 @@ def test_no_absolute_path_in_rules(repository: Path) -> None:
         assert not re.search(r"[\"']/[a-z]", path.read_text()), f"{path.name} has an absolute path"
 
 
-@pytest.mark.parametrize("config", [None, "config/embedded.yaml", "config/replay.yaml"])
-def test_every_matrix_can_be_planned(repository: Path, tmp_path: Path, config: str | None) -> None:
-    snakemake = Path(sys.executable).with_name("snakemake")
-    command = [str(snakemake), "--cores", "16", "--resources", "gpu=2", "--dry-run", "--nolock"]
-    command += ["--forceall"] + (["--configfile", config] if config else [])
-    finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    runs = len(re.findall(r"^rule syntaxbench_run_model:", finished.stdout + finished.stderr, re.M))
+@pytest.mark.parametrize(
     # 11 or 2 configurations, and three baselines.
-    assert runs == (5 if config == "config/embedded.yaml" else 14)
+    ("config", "runs"),
+    [(None, 14), ("config/embedded.yaml", 5), ("config/replay.yaml", 14)],
+)
+def test_every_matrix_can_be_planned(checkout: Path, config: str | None, runs: int) -> None:
+    arguments = ["--cores", "16", "--resources", "gpu=2", "--dry-run"]
+    finished = run_snakemake(checkout, *arguments, *(["--configfile", config] if config else []))
+    assert finished.returncode == 0, finished.stdout
+    assert len(re.findall(r"^rule syntaxbench_run_model:", finished.stdout, re.M)) == runs
+    assert not (checkout / "results").exists()
 
 
-def test_a_model_that_needs_more_gpus_than_there_are_is_refused(repository: Path) -> None:
-    snakemake = Path(sys.executable).with_name("snakemake")
-    command = [str(snakemake), "--cores", "1", "--resources", "gpu=1", "--dry-run", "--nolock"]
-    finished = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+def test_a_model_that_needs_more_gpus_than_there_are_is_refused(checkout: Path) -> None:
+    finished = run_snakemake(checkout, "--cores", "1", "--resources", "gpu=1", "--dry-run")
     assert finished.returncode != 0
-    assert "needs 2 GPUs but --resources gpu=1" in finished.stdout + finished.stderr
+    assert "needs 2 GPUs but --resources gpu=1" in finished.stdout
