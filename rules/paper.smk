@@ -1,5 +1,10 @@
 # From statistics, tables and figures to the printed paper.
-SB_TABLES = expand(f"{SB_FOLDER}/tables/{{name}}.tex", name=sorted(TABLES))
+report: "report/workflow.rst"
+
+
+SB_TABLES = expand(
+    f"{SB_FOLDER}/tables/{{name}}.tex", name=sorted([*TABLES, "examples"])
+)
 SB_FIGURES = expand(
     f"{SB_FOLDER}/figures/{{name}}.{{form}}", name=sorted(FIGURES), form=["pdf", "tex"]
 )

@@ -102,7 +102,7 @@ rule syntaxbench_analyse_tokenisation:
 
 
 rule syntaxbench_make_table:
-    """One table, as LaTeX and as CSV with the same content."""
+    """One table, as LaTeX, as CSV and as a page of the report, all with the same content."""
     input:
         lambda wildcards: sb_statistics(TABLES[wildcards.name]),
     output:
@@ -112,10 +112,19 @@ rule syntaxbench_make_table:
             caption="report/table.rst",
             category="SyntaxBench",
             subcategory="Tables",
-            labels={"table": "{name}"},
+            labels={"table": "{name}", "form": "CSV file"},
+        ),
+        html=report(
+            f"{SB_FOLDER}/tables/{{name}}.html",
+            caption="report/table.rst",
+            category="SyntaxBench",
+            subcategory="Tables",
+            labels={"table": "{name}", "form": "page"},
         ),
     log:
         f"{RESULTS}/logs/syntaxbench/make_table/{{name}}.log",
+    wildcard_constraints:
+        name="|".join(TABLES),
     conda:
         "../envs/core.yaml"
     resources:
@@ -126,6 +135,47 @@ rule syntaxbench_make_table:
         code=code_digest("scripts/syntaxbench/make_table.py"),
     script:
         "../scripts/syntaxbench/make_table.py"
+
+
+rule syntaxbench_make_examples:
+    """One reply of every model and mode to every task, chosen by a rule."""
+    input:
+        scores=f"{SB_FOLDER}/scores.parquet",
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+        responses=[
+            f"{SB_FOLDER}/responses/{model}/{mode}/{task}.{SB['headline_shots']}shot.jsonl"
+            for model, mode in SB_RUNS
+            if model in SB_MODELS
+            for task in SB_TASKS
+        ],
+    output:
+        tex=f"{SB_FOLDER}/tables/examples.tex",
+        csv=report(
+            f"{SB_FOLDER}/tables/examples.csv",
+            caption="report/examples.rst",
+            category="SyntaxBench",
+            subcategory="Tables",
+            labels={"table": "examples", "form": "CSV file"},
+        ),
+        html=report(
+            f"{SB_FOLDER}/tables/examples.html",
+            caption="report/examples.rst",
+            category="SyntaxBench",
+            subcategory="Tables",
+            labels={"table": "examples", "form": "page"},
+        ),
+    log:
+        f"{RESULTS}/logs/syntaxbench/make_examples.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        context=SB_CONTEXT,
+        code=code_digest("scripts/syntaxbench/make_examples.py"),
+    script:
+        "../scripts/syntaxbench/make_examples.py"
 
 
 rule syntaxbench_make_figure:

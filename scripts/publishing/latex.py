@@ -11,8 +11,11 @@ import re
 import unicodedata
 from itertools import groupby
 
+from scripts.publishing.text import code_point
+
 EN_DASH = "–"
 MINUS = "−"
+BREAK = r"\allowbreak{}"
 
 # Characters with a meaning in TeX or that the font's TeX ligatures would turn into other signs.
 _SPECIAL = {
@@ -88,11 +91,6 @@ def _script(character: str) -> str:
     return "code"
 
 
-def code_point(character: str) -> str:
-    """A character as plain ASCII text, for example `<U+202E>`."""
-    return f"<U+{ord(character):04X}>"
-
-
 def escape(text: str) -> str:
     """Text as LaTeX source that prints it: whatever it holds is never a command.
 
@@ -125,15 +123,17 @@ def escape_breakable(text: str, every: int = 8) -> str:
     pieces: list[str] = []
     for part in re.split(r"( +)", text):
         chunks = [part[i : i + every] for i in range(0, len(part), every)]
-        pieces.append(r"\allowbreak{}".join(escape(chunk) for chunk in chunks))
+        pieces.append(BREAK.join(piece for chunk in chunks for piece in _pieces(chunk)))
     return "".join(pieces)
 
 
-def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, with a remark on how many were left out."""
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]}… [{len(text) - limit} more characters]"
+def _pieces(text: str) -> list[str]:
+    """Escaped text cut where a line may break: around every character that prints as its code."""
+    out: list[str] = []
+    for script, run in groupby(text, key=_script):
+        characters = "".join(run)
+        out += [escape(c) for c in characters] if script == "code" else [escape(characters)]
+    return out
 
 
 def macro_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Rule script: one table of SyntaxBench from the statistics.
 
-input: the statistics CSVs that the table needs (artefacts.TABLES); output: `tex`, `csv`;
+input: the statistics CSVs that the table needs (artefacts.TABLES); output: `tex`, `csv`, `html`;
 params: `context` (captions.publication_params); wildcards or params: `name`.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scripts import files
 from scripts.execution import execute
 from scripts.publishing.captions import Context
-from scripts.publishing.tables import write_table
+from scripts.publishing.web import write_forms
 from scripts.syntaxbench import tables
 
 if TYPE_CHECKING:
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def main(snakemake: Any) -> None:
-    """Read the inputs, build the table, write both forms."""
+    """Read the inputs, build the table, write all forms."""
     frames = {Path(path).stem: files.read_csv(path) for path in snakemake.input}
     context = Context.from_params(snakemake.params.context)
     table = tables.build(snakemake.wildcards.name, frames, context)
-    write_table(table, snakemake.output.tex, snakemake.output.csv)
+    output = snakemake.output
+    write_forms(table, output.tex, output.csv, output.html)
 
 
 if "snakemake" in globals():

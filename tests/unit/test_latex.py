@@ -105,11 +105,6 @@ def test_prose_gets_typographic_apostrophes() -> None:
     assert latex.escape_prose("McNemar's 5%") == r"McNemar’s 5\%"
 
 
-def test_shorten_says_what_it_left_out() -> None:
-    assert latex.shorten("abc", 3) == "abc"
-    assert latex.shorten("a" * 1000, 10) == "a" * 10 + "… [990 more characters]"
-
-
 def test_long_words_may_break() -> None:
     assert latex.escape_breakable("a" * 17).count(r"\allowbreak{}") == 2
     assert latex.escape_breakable("a b") == "a b"

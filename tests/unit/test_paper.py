@@ -10,10 +10,11 @@ from types import SimpleNamespace
 
 import publishing_frames
 import pytest
+from example_replies import Run
 
 from scripts import files
 from scripts.publishing import collect_numbers, compile_paper, paper
-from scripts.syntaxbench import artefacts, make_figure, make_table
+from scripts.syntaxbench import artefacts, make_examples, make_figure, make_table
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [p for p in sorted((ROOT / "paper").rglob("*")) if p.is_file()]
@@ -46,7 +47,7 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
     for name, frame in publishing_frames.frames(params, holes=kind == "full").items():
         files.write_csv(folder / "statistics" / f"{name}.csv", frame)
     for script, names, part, endings in (
-        (make_table, artefacts.TABLES, "tables", ("tex", "csv")),
+        (make_table, artefacts.TABLES, "tables", ("tex", "csv", "html")),
         (make_figure, artefacts.FIGURES, "figures", ("pdf", "png", "tex")),
     ):
         if part == "figures" and figures is not None:
@@ -62,6 +63,10 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
                     wildcards=SimpleNamespace(name=name),
                 )
             )
+    examples = Run(results / "replies", params).write()
+    for end in ("tex", "csv", "html"):
+        setattr(examples.output, end, folder / "tables" / f"examples.{end}")
+    make_examples.main(examples)
     made = results / "paper"
     collect_numbers.main(
         SimpleNamespace(
@@ -186,7 +191,7 @@ def test_the_first_error_of_a_broken_log() -> None:
     assert paper._first_error("", b"no log") == "no log"
 
 
-@pytest.mark.parametrize("name", ["table", "figure", "paper", "statistics"])
+@pytest.mark.parametrize("name", ["table", "figure", "examples", "paper", "statistics", "workflow"])
 def test_report_captions_render_from_the_parameters(name: str) -> None:
     import jinja2
 
@@ -195,6 +200,7 @@ def test_report_captions_render_from_the_parameters(name: str) -> None:
         params=SimpleNamespace(context=publishing_frames.params("full")),
         wildcards=SimpleNamespace(name="shots"),
         rule="r",
+        config={"run": {"kind": "replay", "seed": 42}},
     )
     text = (
         jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)

@@ -335,14 +335,17 @@ def test_wrong_inputs_are_named(worlds: dict[str, World]) -> None:
         tables.cells_of({"cells": pd.concat([cells.head(1), cells.head(1)])})
 
 
-def test_the_rule_script_writes_both_forms(worlds: dict[str, World], tmp_path: Path) -> None:
+def test_the_rule_script_writes_all_forms(worlds: dict[str, World], tmp_path: Path) -> None:
     world = worlds["embedded"]
     job = SimpleNamespace(
         input=[world.folder / f"{name}.csv" for name in artefacts.TABLES["shots"]],
-        output=SimpleNamespace(tex=tmp_path / "shots.tex", csv=tmp_path / "shots.csv"),
+        output=SimpleNamespace(
+            **{end: tmp_path / f"shots.{end}" for end in ("tex", "csv", "html")}
+        ),
         params=SimpleNamespace(context=world.params),
         wildcards=SimpleNamespace(name="shots"),
     )
     make_table.main(job)
     assert (tmp_path / "shots.tex").read_text() == to_latex(world.table("shots"))
     assert len(files.read_csv(tmp_path / "shots.csv")) == 7
+    assert "<caption>" in (tmp_path / "shots.html").read_text()

@@ -1,0 +1,194 @@
+"""One reply of every configuration to every task, as it was written: the table of examples.
+
+The choice is a rule, not a taste: at the headline number of demonstrations the first item, by its
+identifier, that was answered wrongly; where none was, the first item. Files in, `Table` out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+
+from scripts.files import DataError, iterate_jsonl
+from scripts.publishing import captions
+from scripts.publishing.captions import Context, ModelInfo
+from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
+from scripts.publishing.text import LINE_BREAK, shorten, visible
+from scripts.records import Item, Record, RecordError, Response
+from scripts.syntaxbench.tables import BLOCKS, in_task_order
+from scripts.syntaxbench.tasks import task_named
+
+R = TypeVar("R", bound=Record)
+
+# Characters printed of one input field, of a reply and of an answer, and the most that the CSV has.
+FIELD_CHARACTERS = 32
+REPLY_CHARACTERS = 110
+ANSWER_CHARACTERS = 32
+CSV_CHARACTERS = 2000
+
+# Why there is no answer, by the category of the score.
+NO_ANSWER = {
+    "blank": "no answer: the reply is blank",
+    "inference_error": "no answer: the request failed",
+    "truncated": "no answer: the reply was cut by the token limit",
+    "unparsable": "no answer: none could be read",
+    "not_run": "not run",
+}
+COLUMNS = (
+    Column("reply", "Reply", align="P{4.5cm}"),
+    Column("parsed", "Read as", align="P{2.1cm}"),
+    Column("gold", "Gold", align="P{2.1cm}"),
+    Column("correct", "Right"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The score row that is shown for a configuration and a task."""
+
+    model: ModelInfo
+    mode: str
+    task: str
+    score: Mapping[str, Any]
+
+    @property
+    def request_id(self) -> str:
+        """The request whose reply is shown."""
+        return str(self.score["request_id"])
+
+
+def choose(scores: pd.DataFrame, context: Context) -> list[Choice]:
+    """One score row per configuration and task: the first wrong one, else the first one.
+
+    `scores` has the columns of scores.parquet. Raises DataError for a configuration without a row.
+    """
+    at_headline = scores[scores["shots"] == context.headline_shots].sort_values("item_id")
+    groups = dict(iter(at_headline.groupby(["model", "mode", "task"])))
+    out = []
+    for model, mode in context.configurations:
+        for task in context.tasks:
+            rows = groups.get((model.key, mode, task))
+            if rows is None:
+                raise DataError(
+                    f"scores: no row of {model.key} ({mode}) on {task} at "
+                    f"{captions.shots_words(context.headline_shots)}; score the responses again"
+                )
+            wrong = rows[rows["correct"].eq(False).fillna(False).astype(bool)]
+            row = (rows if wrong.empty else wrong).iloc[0]
+            out.append(Choice(model, mode, task, {str(k): v for k, v in row.items()}))
+    return out
+
+
+def find(paths: Iterable[Path | str], kind: type[R], key: str, wanted: set[str]) -> list[R]:
+    """The records of JSONL files whose `key` is wanted, read line by line.
+
+    Raises DataError naming file and line for a row that is not such a record.
+    """
+    out = []
+    for path in paths:
+        for number, row in iterate_jsonl(path):
+            if row.get(key) not in wanted:
+                continue
+            try:
+                out.append(kind.from_json(row))
+            except (RecordError, TypeError) as error:
+                raise DataError(f"{path}, line {number}: {error}") from error
+    return out
+
+
+def examples(
+    scores: pd.DataFrame,
+    item_files: Iterable[Path | str],
+    response_files: Iterable[Path | str],
+    context: Context,
+) -> Table:
+    """The table: a block per configuration, a row per task.
+
+    Raises DataError when an item or a response that the scores speak of is not in the files.
+    """
+    context = in_task_order(context)
+    choices = choose(scores, context)
+    items = {
+        item.item_id: item
+        for item in find(item_files, Item, "item_id", {str(c.score["item_id"]) for c in choices})
+    }
+    responses = {
+        (r.model, r.mode, r.request_id): r
+        for r in find(response_files, Response, "request_id", {c.request_id for c in choices})
+    }
+    rows = []
+    for choice in choices:
+        item = items.get(str(choice.score["item_id"]))
+        response = responses.get((choice.model.key, choice.mode, choice.request_id))
+        if item is None or response is None:
+            what = f"item {choice.score['item_id']}" if item is None else "response"
+            raise DataError(
+                f"{choice.model.key} ({choice.mode}), request {choice.request_id}: no {what} in "
+                "the files; score the responses again"
+            )
+        rows.append(_row(choice, item, response))
+    return Table(
+        "examples",
+        " ".join(
+            (
+                "One reply of every model and mode to every task at "
+                f"{captions.shots_words(context.headline_shots)}: the first item (by its "
+                "identifier) that was answered wrongly, or the first item where none was.",
+                captions.run_sentence(context),
+            )
+        ),
+        ("Task", "Input"),
+        COLUMNS,
+        tuple(rows),
+        (
+            f"{LINE_BREAK}: line break; <U+…>: a character that cannot be printed. Long texts are "
+            "cut; the CSV file has more of them.",
+        ),
+        layout="long",
+        stub_align="P{2.0cm}P{3.0cm}",
+        size="scriptsize",
+        short_caption="Examples of replies",
+    )
+
+
+def _row(choice: Choice, item: Item, response: Response) -> Row:
+    score = choice.score
+    category = str(score["category"])
+    lacking = NO_ANSWER.get(category, captions.NOT_EVALUATED)
+    parsed, correct = score["parsed"], score["correct"]
+    scored = not is_missing(correct)
+    cells = (
+        _text(response.text, REPLY_CHARACTERS) if response.text else absent(_no_reply(response)),
+        absent(lacking) if is_missing(parsed) else _text(str(parsed), ANSWER_CHARACTERS),
+        _text(str(score["gold"]), ANSWER_CHARACTERS),
+        Cell(bool(correct), "yes" if correct else "no") if scored else absent(lacking),
+    )
+    ids = (("item_id", item.item_id), ("category", category))
+    last = Cell(cells[-1].value, cells[-1].text, missing=cells[-1].missing, extra=ids)
+    block = f"{choice.model.label}, {BLOCKS[choice.mode].lower()}"
+    return Row((choice.task, question(item)), (*cells[:-1], last), block)
+
+
+def _text(text: str, limit: int) -> Cell:
+    """A cell with foreign text: the CSV's raw value and the shorter printed form, both visible."""
+    seen = visible(text)
+    return Cell(shorten(seen, CSV_CHARACTERS), shorten(seen, limit))
+
+
+def _no_reply(response: Response) -> str:
+    return "no reply: the request failed" if response.error else "the reply is blank"
+
+
+def question(item: Item) -> str:
+    """The inputs of an item on one line, in the task's order."""
+    parts = []
+    for name in task_named(item.task).inputs:
+        value = item.inputs[name]
+        texts = [str(v) for v in value] if isinstance(value, list) else [str(value)]
+        shown = ", ".join(shorten(visible(text), FIELD_CHARACTERS) for text in texts)
+        parts.append(f"{name}: {shown}")
+    return "; ".join(parts)
