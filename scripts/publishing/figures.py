@@ -19,6 +19,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from scripts import files
@@ -28,6 +29,7 @@ from scripts.publishing.latex import EN_DASH, MINUS, escape_prose, label
 TEXT_WIDTH = 6.37
 COLUMN_WIDTH = 3.3
 MAX_HEIGHT = 8.6
+MARGIN = 0.03
 PNG_DPI = 200
 
 OKABE_ITO = (
@@ -234,8 +236,18 @@ def _bytes(figure: Figure, kind: str) -> bytes:
     if kind == "pdf":
         metadata = {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None}
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=PNG_DPI, metadata=metadata)
+    figure.savefig(
+        buffer, format=kind, dpi=PNG_DPI, metadata=metadata, bbox_inches=_cropped(figure)
+    )
     return buffer.getvalue()
+
+
+def _cropped(figure: Figure) -> Bbox:
+    """The part of a figure to write: all its width, without the empty margin above and below."""
+    drawn = figure.get_tightbbox()
+    bottom = max(0.0, drawn.y0 - MARGIN)
+    top = min(figure.get_figheight(), drawn.y1 + MARGIN)
+    return Bbox.from_extents(0.0, bottom, figure.get_figwidth(), top)
 
 
 def to_latex(drawing: Drawing, path: str) -> str:

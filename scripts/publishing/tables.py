@@ -1,7 +1,7 @@
 """Tables with a value and a printed form in every cell, written as booktabs LaTeX and as CSV.
 
 Both files are made from the same `Table`, so they cannot disagree. The LaTeX needs the packages of
-`paper/tokensandtime.sty` (booktabs, adjustbox, rotating, longtable, xcolor).
+`paper/tokensandtime.sty` (booktabs, rotating, longtable, xcolor) and its commands.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ Value = str | int | float | bool | None
 Rank = Literal["", "best", "second"]
 Tint = Literal["", "row", "column", "mixed"]
 Layout = Literal["portrait", "landscape", "long"]
+
+# A title with more characters stands on two lines; a table with more columns has narrow gaps.
+LONG_TITLE = 12
+MANY_COLUMNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +297,7 @@ def _missing_text(table: Table, row: Row) -> str:
 
 def to_latex(table: Table) -> str:
     """The table as LaTeX source: a float with caption, label, body and notes below."""
-    letters = _note_letters(table)
+    letters = note_letters(table)
     body = [_row(table, row, letters) for row in table.rows]
     head = _head(table)
     notes = [*_missing_notes(letters), *(escape_prose(note) for note in table.notes)]
@@ -313,7 +317,7 @@ def write_table(table: Table, tex: Path | str, csv: Path | str) -> None:
     files.write_csv(csv, to_frame(table))
 
 
-def _note_letters(table: Table) -> dict[str, str]:
+def note_letters(table: Table) -> dict[str, str]:
     """A letter for every distinct reason of a missing cell, in order of appearance."""
     reasons = dict.fromkeys(c.missing for row in table.rows for c in row.cells if c.missing)
     return {reason: _letter(index) for index, reason in enumerate(reasons)}
@@ -349,10 +353,19 @@ def _head(table: Table) -> list[str]:
             position += width
         lines += [" & ".join(cells) + r" \\", "".join(rules)]
     titles = [escape(t) for t in table.stub] + [
-        rf"\multicolumn{{1}}{{c}}{{{escape(c.title)}}}" if c.align in "lcr" else escape(c.title)
+        rf"\multicolumn{{1}}{{c}}{{{_title(c.title)}}}" if c.align in "lcr" else escape(c.title)
         for c in table.columns
     ]
     return [*lines, " & ".join(titles) + r" \\"]
+
+
+def _title(text: str) -> str:
+    """The title of a column; a long one stands on two lines, cut near its middle."""
+    cuts = [i + 1 for i, c in enumerate(text[:-1]) if c in "_- "]
+    if len(text) <= LONG_TITLE or not cuts:
+        return escape(text)
+    cut = min(cuts, key=lambda i: abs(i - len(text) / 2))
+    return rf"\tabletitle{{{escape(text[:cut].rstrip())}}}{{{escape(text[cut:])}}}"
 
 
 def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> str:
@@ -389,11 +402,11 @@ def _row(table: Table, row: Row, letters: dict[str, str]) -> str:
 
 
 def _stub_aligns(table: Table) -> list[str]:
-    """One alignment per stub column; a paragraph column counts as one."""
+    """One alignment per stub column; a paragraph column (p or P) counts as one."""
     text, out = table.stub_align or "l" * len(table.stub), []
     position = 0
     while position < len(text):
-        end = text.index("}", position) + 1 if text[position] == "p" else position + 1
+        end = text.index("}", position) + 1 if text[position] in "pP" else position + 1
         out.append(text[position:end])
         position = end
     return out
@@ -425,6 +438,13 @@ def _notes(notes: Sequence[str]) -> list[str]:
     return [r"\begin{tablenotes}", *items, r"\end{tablenotes}"]
 
 
+def _gap(table: Table) -> list[str]:
+    """Narrow gaps between the columns of a table that has many."""
+    crowded = len(table.stub) + len(table.columns) > MANY_COLUMNS
+    gap = 2.5 if table.layout == "landscape" else 3.5
+    return [rf"\setlength{{\tabcolsep}}{{{gap}pt}}"] * crowded
+
+
 def _float(
     table: Table, align: str, head: list[str], body: list[str], notes: list[str]
 ) -> list[str]:
@@ -435,9 +455,8 @@ def _float(
         r"\centering",
         _caption(table),
         rf"\{table.size}",
-        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.8\textheight}"
-        if table.layout == "portrait"
-        else r"\begin{adjustbox}{max width=\linewidth}",
+        *_gap(table),
+        rf"\begin{{fittable}}{{{label(table.name)}}}",
         rf"\begin{{tabular}}{{{align}}}",
         r"\toprule",
         *head,
@@ -445,7 +464,7 @@ def _float(
         *body,
         r"\bottomrule",
         r"\end{tabular}",
-        r"\end{adjustbox}",
+        r"\end{fittable}",
         *_notes(notes),
         rf"\end{{{environment}}}",
     ]
@@ -458,6 +477,7 @@ def _long(
     return [
         r"\begingroup",
         rf"\{table.size}",
+        *_gap(table),
         rf"\begin{{longtable}}{{{align}}}",
         _caption(table) + r" \\",
         r"\toprule",

@@ -171,7 +171,7 @@ def _shot_heatmaps(
     """One heat map per number of shots: configurations by tasks."""
     found = lines(context, baselines=baselines)
     names = _tasks(context)
-    figure = figures.new(TEXT_WIDTH, 1.0 + 0.24 * len(found))
+    figure = figures.new(TEXT_WIDTH, 1.1 + 0.195 * len(found))
     panels = figure.subplots(1, len(context.shots), sharey=True, squeeze=False)[0]
     image = None
     for axes, shots in zip(panels, context.shots, strict=True):
@@ -354,8 +354,8 @@ def english_random(frames: Frames, context: Context) -> Drawing:
     lookup = cells_of(frames)
     found = lines(context)
     names = _tasks(context)
-    columns = 3
-    figure = figures.new(TEXT_WIDTH, 0.6 + 1.25 * -(-len(found) // columns))
+    columns = 3 if len(found) <= 6 else 4
+    figure = figures.new(TEXT_WIDTH, 0.7 + 1.0 * -(-len(found) // columns))
     for axes, line in zip(_grid(figure, len(found), columns), found, strict=True):
         for index, condition in enumerate(CONDITIONS):
             rows = [
@@ -415,7 +415,7 @@ def shot_curves(frames: Frames, context: Context) -> Drawing:
     lookup = cells_of(frames)
     found = lines(context)
     names = _tasks(context)
-    figure = figures.new(TEXT_WIDTH, 4.1 + 0.16 * (len(found) // 4))
+    figure = figures.new(TEXT_WIDTH, 3.3 + 0.16 * (len(found) // 4))
     panels = _grid(figure, len(names), 3)
     figures.outer_labels(panels, 3, "demonstrations", "exact-match accuracy")
     for axes, task in zip(panels, names, strict=True):
@@ -452,7 +452,7 @@ def kappa_heatmap(frames: Frames, context: Context) -> Drawing:
     lookup = cells_of(frames)
     found = lines(context)
     names = _tasks(context)
-    figure = figures.new(TEXT_WIDTH, 1.0 + 0.25 * len(found))
+    figure = figures.new(TEXT_WIDTH, 1.0 + 0.225 * len(found))
     panels = figure.subplots(1, 3, sharey=True, squeeze=False)[0]
     image = None
     for axes, condition in zip(panels, (*CONDITIONS, "all"), strict=True):
@@ -506,7 +506,7 @@ def kendall_sparklines(frames: Frames, context: Context) -> Drawing:
     lookup = Lookup("kendall", frames["kendall"], ("model", "mode", "task", "condition"))
     found = lines(context)
     names = _tasks(context)
-    figure = figures.new(TEXT_WIDTH, 0.6 + 0.44 * len(found))
+    figure = figures.new(TEXT_WIDTH, 0.5 + 0.35 * len(found))
     axes_grid = figure.subplots(len(found), len(names), squeeze=False)
     for i, line in enumerate(found):
         for j, task in enumerate(names):
@@ -613,7 +613,7 @@ def _matrix(
 ) -> Drawing:
     """A square matrix of pairs."""
     size = min(TEXT_WIDTH, 2.4 + 0.36 * len(labels))
-    figure = figures.new(size, 0.8 * size)
+    figure = figures.new(size, 0.7 * size)
     axes = figure.add_subplot()
     image = figures.heatmap(axes, values, texts, labels, labels)
     axes.tick_params(axis="x", labelrotation=90)
@@ -709,7 +709,7 @@ def _tolerance(name: str, frames: Frames, context: Context, mode: str | None) ->
         return _nothing(name, NO_THINKING, *words)
     if frame.empty:
         return _nothing(name, NOTHING, *words)
-    figure = figures.new(TEXT_WIDTH, 2.2 * len(conditions) + 0.3 + 0.16 * len(found) / 4)
+    figure = figures.new(TEXT_WIDTH, 1.65 * len(conditions) + 0.3 + 0.16 * len(found) / 4)
     panels = _grid(figure, len(names) * len(conditions), len(names))
     places = [(condition, task) for condition in conditions for task in names]
     for axes, (condition, task) in zip(panels, places, strict=True):
@@ -749,7 +749,7 @@ def capability_profile(frames: Frames, context: Context) -> Drawing:
     found = lines(context)
     names = _tasks(context)
     columns = 4
-    figure = figures.new(TEXT_WIDTH, 0.7 + 1.25 * -(-len(found) // columns))
+    figure = figures.new(TEXT_WIDTH, 0.7 + 0.95 * -(-len(found) // columns))
     for axes, line in zip(_grid(figure, len(found), columns), found, strict=True):
         for index, shots in enumerate(context.shots):
             values = [

@@ -197,7 +197,7 @@ def tasks(frames: Frames, context: Context) -> Table:
             Column("random", "Random", "Items", "r"),
         ),
         tuple(rows),
-        stub_align="lp{7.8cm}l",
+        stub_align="lp{7.2cm}l",
         size="small",
         short_caption="The tasks of SyntaxBench",
     )
