@@ -40,7 +40,7 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
 
     Everything printed goes to the rule's log file, standard error also to the terminal. An error
     ends the job with exit status 1: a ValueError, OSError or RuntimeError as its message, anything
-    else with its traceback; the log always has the traceback.
+    else with its traceback. The log has the traceback of every error that is not of our own types.
     """
     with ExitStack() as stack:
         log = None
@@ -57,10 +57,14 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
                 print(stop.code, file=log)
             raise
         except Exception as error:
-            if log is not None:
+            # Our own errors name the file, the row and the remedy; others keep their traceback.
+            ours = type(error).__module__.startswith("scripts.")
+            if log is not None and not ours:
                 traceback.print_exc(file=log)
             if not isinstance(error, CLEAR):
                 raise
             message = f"error in {job.rule}: {error}"
+            if log is not None:
+                print(message, file=log)
             print(message, file=sys.__stderr__)
             raise SystemExit(1) from error

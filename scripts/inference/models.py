@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from scripts.inference.interface import BackendError, ModelSpec
@@ -75,8 +76,11 @@ def load(spec: ModelSpec, device: str | None = None) -> tuple[Any, Any]:
     tokenizer = load_tokenizer(spec)
     try:
         model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=dtype(spec), **options)
-    except (OSError, ValueError) as error:
-        raise BackendError(f"models.{spec.name}: cannot load {where} ({error})") from error
+    except (OSError, ValueError, SafetensorError) as error:
+        raise BackendError(
+            f"models.{spec.name}: cannot load {where} ({error}); if a file there is damaged or "
+            "half downloaded, delete the folder and run again"
+        ) from error
     model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     model.eval()
     return model, tokenizer

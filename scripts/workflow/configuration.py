@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import yaml
+
+from scripts.inference.registry import ModelEntryError, model_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_FILE = ROOT / "config" / "schema.yaml"
@@ -34,7 +37,7 @@ class ConfigurationError(ValueError):
 def check_configuration(config: Mapping[str, Any], schema_file: Path = SCHEMA_FILE) -> None:
     """Raise ConfigurationError unless the configuration fits the schema and is consistent."""
     schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
-    problems = list(schema_problems(config, schema))
+    problems = [*not_finite(config), *schema_problems(config, schema)]
     if not problems:
         problems = list(consistency_problems(config))
     if problems:
@@ -74,8 +77,14 @@ def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
         yield f"{key}: {error.instance!r} is {_type_name(error.instance)}, expected {wanted}"
     elif error.validator in ("anyOf", "oneOf"):
         yield f"{key}: {_short(error.instance)} fits none of the forms allowed; " + _forms(schema)
+    elif key.endswith("api_key_environment"):
+        # Whatever stands there may be a key pasted by mistake: it is not repeated.
+        yield (
+            f"{key}: must be the NAME of an environment variable (capital letters, digits, "
+            "underscores), never the key itself"
+        )
     else:
-        yield f"{key}: {_short(error.instance)}: {error.message}"
+        yield f"{key}: {_short(error.message, 200)}"
 
 
 def _forms(schema: Mapping[str, Any]) -> str:
@@ -87,7 +96,7 @@ def _forms(schema: Mapping[str, Any]) -> str:
 
 
 def _short(value: Any, limit: int = 80) -> str:
-    text = repr(value)
+    text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -105,6 +114,7 @@ def consistency_problems(config: Mapping[str, Any]) -> Iterator[str]:
             yield f"run.benchmarks: {benchmark!r} has no section of that name"
             continue
         yield from _name_problems(benchmark, section, config)
+        yield from _model_problems(section, config)
         yield from _gpu_problems(section, config)
         yield from _number_problems(benchmark, section)
 
@@ -129,6 +139,36 @@ def _name_problems(
         if name not in corpora:
             known = ", ".join(corpora)
             yield f"{benchmark}.corpora.{role}: {name!r} is not in corpora; known: {known}"
+
+
+def _model_problems(section: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
+    """Entries that could not be run as written; only models of the run are looked at."""
+    for name in [*section["models"], *section["baselines"]]:
+        entry = config["models"].get(name)
+        if entry is None:
+            continue
+        try:
+            model_spec(name, entry)
+        except ModelEntryError as error:
+            yield str(error)
+        if entry["backend"] == "archive" and not entry.get("archive"):
+            yield f"models.{name}.archive: missing; name the file of published outputs"
+        embedded = entry["source"].removeprefix("embedded:")
+        if embedded != entry["source"] and embedded not in config["embedded_models"]:
+            known = ", ".join(config["embedded_models"])
+            yield f"models.{name}.source: {embedded!r} is not in embedded_models; known: {known}"
+
+
+def not_finite(value: Any, key: str = "") -> Iterator[str]:
+    """Keys whose value is NaN or infinite, which YAML allows and no setting of ours means."""
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from not_finite(entry, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list):
+        for position, entry in enumerate(value):
+            yield from not_finite(entry, f"{key}[{position}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield f"{key}: {value} is not a finite number"
 
 
 def _gpu_problems(section: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:

@@ -65,6 +65,13 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("syntaxbench/demonstration_pool", 5, ["demonstration_pool", "not a multiple of 2"]),
         ("syntaxbench/document_words", [500, 200], ["document_words: 500 is above 200"]),
         ("syntaxbench/corpora/documents", "nowhere", ["'nowhere' is not in corpora"]),
+        ("models/gpt-oss-20b/api_key_environment", "sk-SECRET", ["must be the NAME of an env"]),
+        ("models/gpt-oss-20b/precision", None, ["models.gpt-oss-20b.precision: missing"]),
+        ("models/qwen3.5-2b/source", "embedded:foo", ["'foo' is not in embedded_models"]),
+        ("models/qwen3.5-2b/backend", "archive", ["models.qwen3.5-2b.archive: missing"]),
+        ("models/qwen3.6-27b/thinking/switch", "none", ["cannot tell two modes apart"]),
+        ("syntaxbench/tasks/palindrome_test/items", 3, ["palindrome_test.items", "multiple of 2"]),
+        ("syntaxbench/decoding/temperature", float("nan"), ["temperature: nan is not a finite"]),
         ("run/gpu_limit", 1, ["models.qwen3.5-27b: needs 2 GPUs but run.gpu_limit is 1"]),
     ],
 )
@@ -133,3 +140,10 @@ def test_every_key_of_the_schema_is_explained(repository: Path) -> None:
     assert len(rows) > 80
     unexplained = [key for key, _, meaning in rows if not meaning]
     assert all(key.startswith("models.*.max_new_tokens.") for key in unexplained), unexplained
+
+
+def test_a_key_pasted_by_mistake_is_not_repeated(config: dict[str, Any]) -> None:
+    config["models"]["gpt-oss-20b"]["api_key_environment"] = "sk-SECRET"
+    with pytest.raises(ConfigurationError) as caught:
+        check_configuration(config)
+    assert "SECRET" not in str(caught.value)

@@ -103,6 +103,19 @@ def test_no_two_rules_write_the_same_log_or_benchmark(rules: list[Any]) -> None:
     assert len(set(benchmarks)) == len(benchmarks) >= 3
 
 
+def test_profiles_agree_on_what_triggers_a_rerun(repository: Path) -> None:
+    import yaml
+
+    profiles = sorted((repository / "profiles").glob("*/config.yaml"))
+    assert len(profiles) >= 3
+    settings = [yaml.safe_load(path.read_text()) for path in profiles]
+    for entry in settings:
+        assert entry["rerun-triggers"] == ["mtime", "params", "input", "software-env"]
+        # The larger embedded model has 1.07 GB of weights; touching them must rerun nothing.
+        assert entry["max-checksum-file-size"] >= 2_000_000_000
+        assert entry["rerun-incomplete"] is True
+
+
 def test_no_absolute_path_in_rules(repository: Path) -> None:
     for path in [repository / "Snakefile", *sorted((repository / "rules").glob("*.smk"))]:
         assert not re.search(r"[\"']/[a-z]", path.read_text()), f"{path.name} has an absolute path"
