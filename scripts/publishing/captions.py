@@ -220,6 +220,15 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def counted(value: int, singular: str) -> str:
+    """A number of things in words: `no models`, `one model`, `11 models`."""
+    number = NUMBER_WORDS[value] if value < len(NUMBER_WORDS) else count(value)
+    return f"{number} {singular}" if value == 1 else f"{number} {singular}s"
+
+
 def between(values: Iterable[int]) -> str:
     """A range of whole numbers in words: `12`, or `12 to 24`."""
     numbers = sorted(set(values))
@@ -253,13 +262,15 @@ def stars(p: float | None) -> str:
 def facts(context: Context) -> dict[str, Any]:
     """What the running text may say about the set-up, by name (see numbers.py)."""
     items = list(context.tasks.values())
+    both = [m for m in context.models if {THINKING, NON_THINKING} <= set(m.modes)]
     return {
         "alpha": context.alpha,
         "baseline_count": len(context.baselines),
         "baselines": [m.key for m in context.baselines],
-        "both_modes_count": len(
-            [m for m in context.models if {THINKING, NON_THINKING} <= set(m.modes)]
-        ),
+        "baselines_words": counted(len(context.baselines), "baseline"),
+        "both_modes_count": len(both),
+        "both_modes_words": counted(len(both), "model"),
+        "configurations_words": counted(len(context.configurations), "configuration"),
         "configuration_count": len(context.configurations),
         "headline_shots": context.headline_shots,
         "items_range": between(items),
@@ -270,11 +281,13 @@ def facts(context: Context) -> dict[str, Any]:
         "model_count": len(context.models),
         "model_list": join_words(m.label for m in context.models),
         "models": context.model_keys(),
+        "models_words": counted(len(context.models), "model"),
         "resamples": context.resamples,
         "responses_total": 2 * sum(items) * len(context.shots) * len(context.configurations),
         "seed": context.seed,
         "shots_list": join_words(str(s) for s in context.shots),
         "task_count": len(context.tasks),
+        "tasks_words": counted(len(context.tasks), "task"),
     }
 
 

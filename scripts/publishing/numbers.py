@@ -6,10 +6,13 @@ from. Three sections:
 - `facts`: `name`, `fact` (a key of the facts that the rule passes), `format`;
 - `macros`: `name`, `file` (below the results directory), `where` (column to value, list of values,
   or `{above|below: number}`; `$name` stands for a fact), `column`, `format`, and one of nothing
-  (exactly one row must match), `highest`/`lowest: column` (the first row with the extreme),
+  (exactly one row must match), `highest`/`lowest: column` (the rows with the extreme: of several
+  that share it all names are given, and a number only where they agree),
   `same: true` (all rows agree) or `count: true` (how many); `optional: true` makes a failure an en
   dash with a reason;
-- `flags`: `name`, `file`, `where`, `column`: a TeX conditional, true when a row has a value there.
+- `flags`: a TeX conditional. `name`, `file`, `where`, `column`: true when a row has a value there;
+  `name`, `at_most: [first, second]`: true when both macros have a number and the first is not
+  greater; `name`, `defined: macro`: true when the macro has a value.
 """
 
 from __future__ import annotations
@@ -31,6 +34,10 @@ from scripts.publishing.latex import EN_DASH, escape, macro_name, new_command
 MACRO_KEYS = frozenset(
     {"name", "file", "where", "column", "format", "highest", "lowest", "same", "count", "optional"}
 )
+
+
+# Accuracies that differ by less are the same number.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +143,12 @@ def collect(
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DataError(f"numbers.yaml: macro(s) declared twice: {', '.join(twice)}")
+    values = {n.name: n.value for n in numbers}
     flags = {
-        str(entry["name"]): _flag(entry, source, facts) for entry in declaration.get("flags", [])
+        str(entry["name"]): _about_macros(entry, values)
+        if {"at_most", "defined"} & set(entry)
+        else _flag(entry, source, facts)
+        for entry in declaration.get("flags", [])
     }
     return Collection(tuple(numbers), flags)
 
@@ -197,7 +208,9 @@ def _macro(
         if not entry.get("optional"):
             raise DataError(reason) from error
         return Number(name, None, EN_DASH, file, column, where, (), reason)
-    printed = _printed(name, str(entry.get("format", "text")), value, forms)
+    form = str(entry.get("format", "text"))
+    many = value if isinstance(value, list) else [value]
+    printed = captions.join_words(_printed(name, form, one, forms) for one in many)
     return Number(name, value, printed, file, column, where, rows)
 
 
@@ -251,6 +264,8 @@ def _read(
         if extreme in entry:
             found = _extreme(found, str(entry[extreme]), extreme)
             lines = tuple(int(i) + 2 for i in found.index)
+            if len(found) > 1:
+                return _shared(found[column]), lines
     if entry.get("same"):
         found = found[found[column].notna()]
         if found[column].nunique() == 1:
@@ -264,13 +279,25 @@ def _read(
 
 
 def _extreme(frame: pd.DataFrame, column: str, which: str) -> pd.DataFrame:
+    """The rows with the extreme value; values that differ by rounding only are equal."""
     if column not in frame.columns:
         raise DataError(f"no column {column!r}")
     values = frame[column].dropna()
     if values.empty:
         return frame.head(0)
-    index = values.idxmax() if which == "highest" else values.idxmin()
-    return frame.loc[[index]]
+    extreme = values.max() if which == "highest" else values.min()
+    tied: pd.DataFrame = frame.loc[values.index[(values - extreme).abs() <= ROUNDING]]
+    return tied
+
+
+def _shared(values: pd.Series) -> Any:
+    """What several rows with the same extreme have in common: their names, or one number."""
+    found = list(dict.fromkeys(_python(value) for value in values))
+    if any(isinstance(value, str) for value in found):
+        return found if len(found) > 1 else found[0]
+    if None in found or max(found) - min(found) > ROUNDING:
+        raise DataError("the rows that share the extreme have different values")
+    return found[0]
 
 
 def _python(value: Any) -> Any:
@@ -288,3 +315,13 @@ def _flag(entry: Mapping[str, Any], source: Source, facts: Mapping[str, Any]) ->
         return False
     column = entry.get("column")
     return bool(len(found)) if column is None else bool(found[str(column)].notna().any())
+
+
+def _about_macros(entry: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether a macro has a value, or the first of two is at most the second."""
+    names = [entry["defined"]] if "defined" in entry else list(entry["at_most"])
+    unknown = [name for name in names if name not in values]
+    if unknown or len(names) != (1 if "defined" in entry else 2):
+        raise DataError(f"flag {entry['name']}: one macro or two are needed; unknown: {unknown}")
+    found = [values[name] for name in names]
+    return None not in found and bool(found[0] <= found[-1])

@@ -72,6 +72,13 @@ def test_words() -> None:
     assert captions.shots_words(4) == "4-shot"
 
 
+def test_counted_things_agree_with_their_number() -> None:
+    assert captions.counted(0, "model") == "no models"
+    assert captions.counted(1, "model pair") == "one model pair"
+    assert captions.counted(9, "task") == "nine tasks"
+    assert captions.counted(1000, "item") == "1,000 items"
+
+
 @pytest.mark.parametrize(
     ("p", "mark"),
     [(None, ""), (float("nan"), ""), (0.05, ""), (0.049, "*"), (0.009, "**"), (0, "***")],

@@ -62,6 +62,47 @@ def test_extremes_leave_baselines_out_through_facts(results: Path) -> None:
     assert collect(results, {**BASE, "where": {}, "lowest": "ema"}).numbers[0].value == 0.5
 
 
+def test_names_that_share_an_extreme_are_all_given_and_numbers_only_where_they_agree(
+    tmp_path: Path,
+) -> None:
+    frame = pd.DataFrame(
+        {
+            "model": ["a", "b", "c"],
+            "ema": [0.1 + 0.2, 0.3, 0.2],  # the first two differ in the last bit
+            "low": [0.1, 0.2, 0.0],
+        }
+    )
+    files.write_csv(tmp_path / "x.csv", frame)
+    macro = {**BASE, "where": {}, "highest": "ema"}
+    name = {**macro, "name": "Name", "column": "model", "format": "label"}
+    low = {**macro, "name": "Low", "column": "low", "optional": True}
+    flags = [{"name": "haslow", "defined": "Low"}, {"name": "hasname", "defined": "Name"}]
+    found = collect(tmp_path, macro, name, low, flags=flags)
+    printed = {n.name: n.printed for n in found.numbers}
+    assert printed == {"X": "30.0", "Name": "a and Model_B", "Low": "–"}
+    assert all(n.rows == (2, 3) for n in found.numbers[:2])
+    assert "different values" in found.numbers[2].reason
+    assert found.flags == {"haslow": False, "hasname": True}
+    with pytest.raises(DataError, match="different values"):
+        collect(tmp_path, {**low, "optional": False})
+
+
+def test_flags_compare_macros(results: Path) -> None:
+    high = {**BASE, "name": "High", "where": {"model": "b"}}
+    gone = {**BASE, "name": "Gone", "where": {"model": "c"}, "optional": True}
+    flags = [
+        {"name": "le", "at_most": ["X", "High"]},
+        {"name": "eq", "at_most": ["X", "X"]},
+        {"name": "gt", "at_most": ["High", "X"]},
+        {"name": "no", "at_most": ["Gone", "X"]},
+    ]
+    found = collect(results, BASE, high, gone, flags=flags).flags
+    assert found == {"le": True, "eq": True, "gt": False, "no": False}
+    for wrong in ({"at_most": ["X"]}, {"at_most": ["X", "Y"]}, {"defined": "Y"}):
+        with pytest.raises(DataError, match="flag f"):
+            collect(results, BASE, flags=[{"name": "f", **wrong}])
+
+
 def test_counts_and_comparisons(results: Path) -> None:
     where = {"significant": True, "gap": {"below": 0}}
     found = collect(results, {"name": "N", "file": "x.csv", "where": where, "count": True})
@@ -161,7 +202,10 @@ def test_all_declared_numbers_of_the_paper_can_be_read(tmp_path: Path, kind: str
     missing = {n.name for n in found.numbers if n.value is None}
     thinking = {f"BestThinking{part}" for part in ("Model", "Ema", "Low", "High")}
     assert missing == (thinking if kind == "embedded" else set())
-    assert found.flags == {"hastokens": True, "haspairs": True, "hasgaps": True}
+    for flag in ("hastokens", "haspairs", "hasgaps", "hasnonthinkinginterval", "hasedits"):
+        assert found.flags[flag], flag
+    assert found.flags["hasthinkinginterval"] == (kind == "full")
+    assert not found.flags["nonthinkinglow"] and not found.flags["thinkinglow"]
 
 
 def test_every_macro_of_the_text_is_declared_and_every_declared_one_used() -> None:
