@@ -98,7 +98,7 @@ def new(width: float, height: float) -> Figure:
     return Figure(figsize=(width, min(height, MAX_HEIGHT)), layout="constrained")
 
 
-def empty(reason: str, width: float = TEXT_WIDTH, height: float = 1.2) -> Figure:
+def empty(reason: str, width: float = TEXT_WIDTH, height: float = 0.5) -> Figure:
     """A figure that says why there is nothing to show."""
     figure = new(width, height)
     axes = figure.add_subplot()
@@ -236,14 +236,13 @@ def _bytes(figure: Figure, kind: str) -> bytes:
     if kind == "pdf":
         metadata = {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None}
     buffer = io.BytesIO()
-    figure.savefig(
-        buffer, format=kind, dpi=PNG_DPI, metadata=metadata, bbox_inches=_cropped(figure)
-    )
+    figure.savefig(buffer, format=kind, dpi=PNG_DPI, metadata=metadata, bbox_inches=cropped(figure))
     return buffer.getvalue()
 
 
-def _cropped(figure: Figure) -> Bbox:
+def cropped(figure: Figure) -> Bbox:
     """The part of a figure to write: all its width, without the empty margin above and below."""
+    figure.draw_without_rendering()  # the layout puts everything in its place
     drawn = figure.get_tightbbox()
     bottom = max(0.0, drawn.y0 - MARGIN)
     top = min(figure.get_figheight(), drawn.y1 + MARGIN)
@@ -255,7 +254,7 @@ def to_latex(drawing: Drawing, path: str) -> str:
     return "\n".join(
         [
             "% Written by the workflow; do not edit.",
-            r"\begin{figure}[tbp]",
+            r"\begin{figure}[htbp]",
             r"\centering",
             rf"\includegraphics[width={drawing.width}]{{{path}}}",
             rf"\caption{{{escape_prose(drawing.caption)}}}\label{{fig:{label(drawing.name)}}}",

@@ -449,7 +449,7 @@ def _float(
     table: Table, align: str, head: list[str], body: list[str], notes: list[str]
 ) -> list[str]:
     environment = "sidewaystable" if table.layout == "landscape" else "table"
-    place = "" if table.layout == "landscape" else "[tbp]"
+    place = "" if table.layout == "landscape" else "[htbp]"
     return [
         rf"\begin{{{environment}}}{place}",
         r"\centering",

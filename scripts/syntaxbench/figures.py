@@ -407,7 +407,14 @@ def _legend(figure: Figure, found: Sequence[Line], columns: int = 4) -> None:
         Line2D([], [], color=x.colour, marker=x.marker, linestyle=x.dash, label=x.label)
         for x in found
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3)
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=columns,
+        handlelength=2.6,
+        columnspacing=1.2,
+        handletextpad=0.5,
+    )
 
 
 def shot_curves(frames: Frames, context: Context) -> Drawing:
@@ -568,7 +575,7 @@ def _spark(axes: Axes, row: Mapping[str, Any] | None, context: Context) -> None:
     tau = _column(row, "tau")
     words = label.replace("_1shot", "").replace("monotone_", "").replace("nan", "incomplete")
     text = words if np.isnan(tau) else f"{minus(f'{tau:.2f}')} {words}"
-    axes.text(0.5, 0.04, text, ha="center", va="bottom", fontsize=6.2, transform=axes.transAxes)
+    axes.text(0.5, 0.04, text, ha="center", va="bottom", fontsize=6.5, transform=axes.transAxes)
 
 
 def mcnemar_matrix(frames: Frames, context: Context) -> Drawing:
@@ -613,7 +620,7 @@ def _matrix(
 ) -> Drawing:
     """A square matrix of pairs."""
     size = min(TEXT_WIDTH, 2.4 + 0.36 * len(labels))
-    figure = figures.new(size, 0.7 * size)
+    figure = figures.new(size, max(2.6, 0.7 * size))
     axes = figure.add_subplot()
     image = figures.heatmap(axes, values, texts, labels, labels)
     axes.tick_params(axis="x", labelrotation=90)

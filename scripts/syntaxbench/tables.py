@@ -458,7 +458,7 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
     tests = pairs * (pairs - 1) // 2
     marks_note = captions.stars_sentence(
         "McNemar's test with continuity correction against the column's best model",
-        f"the {tests} model {'pair' if tests == 1 else 'pairs'} of a cell",
+        f"the {captions.counted(tests, 'model pair')} of a cell",
     )
     return Table(
         name,
@@ -944,7 +944,7 @@ def effect_sizes(frames: Frames, context: Context) -> Table:
         "effect_sizes",
         _caption(
             context,
-            f"The {len(rows)} largest effect sizes between two models at {headline(context)} in "
+            f"The largest effect sizes between two models at {headline(context)} in "
             f"{captions.MODE_LABELS[mode]} mode, English and random together."
             if rows
             else f"Effect sizes between two models at {headline(context)}: "

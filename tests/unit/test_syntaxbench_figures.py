@@ -48,7 +48,19 @@ def test_every_figure_is_drawn_at_print_size(runs: dict, kind: str, name: str) -
     assert drawing.figure.get_figheight() <= style.MAX_HEIGHT
     assert drawing.caption and "nan" not in drawing.caption
     texts = [t for t in drawing.figure.findobj(mpl.text.Text) if t.get_text().strip()]
-    assert texts and min(t.get_fontsize() for t in texts) >= 6
+    assert texts and min(t.get_fontsize() for t in texts) >= 6.5
+
+
+@pytest.mark.parametrize("kind", ["full", "embedded"])
+@pytest.mark.parametrize("name", sorted(artefacts.FIGURES))
+def test_cropping_cuts_nothing_off(runs: dict, kind: str, name: str) -> None:
+    with style.style():
+        figure = figures.build(name, *runs[kind]).figure
+        box = style.cropped(figure)
+        drawn = figure.get_tightbbox()
+    # Nothing hangs over the paper on which the figure was laid out either.
+    assert box.x0 <= drawn.x0 + 0.02 and drawn.x1 <= box.x1 + 0.02
+    assert box.y0 <= drawn.y0 + 0.02 and drawn.y1 <= box.y1 + 0.02
 
 
 def test_names_in_the_registry_have_a_builder() -> None:
