@@ -4,11 +4,13 @@ set -euo pipefail
 report=$1
 shift
 folder=$(dirname "$report")
-if [ -f "$report" ] && [ -z "$(find "$folder" -newer "$report" -type f \( -name '*.csv' -o -name '*.png' -o -name '*.pdf' -o -name '*.tex' \) -print -quit)" ]; then
+if [ -f "$report" ] && [ -z "$(find "$folder" -newer "$report" -type f \( -name '*.csv' -o -name '*.png' -o -name '*.pdf' -o -name '*.html' -o -name '*.tex' \) ! -path "$report" -print -quit)" ]; then
   echo "report: $report is up to date"
   exit 0
 fi
 mkdir -p "$folder"
-"$@" --quiet --report "$report.part.html" --report-stylesheet rules/report/style.css
+# Snakemake leaves coroutines unawaited while it reports, and Python says so for each of them.
+export PYTHONWARNINGS="${PYTHONWARNINGS:-ignore::RuntimeWarning}"
+"$@" --quiet --report "$report.part.html"
 mv "$report.part.html" "$report"
 echo "report: $report"

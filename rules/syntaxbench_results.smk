@@ -112,7 +112,7 @@ rule syntaxbench_make_table:
             caption="report/table.rst",
             category="SyntaxBench",
             subcategory="Tables",
-            labels={"table": "{name}", "form": "CSV file"},
+            labels={"table": "{name}", "form": "values (CSV)"},
         ),
         html=report(
             f"{SB_FOLDER}/tables/{{name}}.html",
@@ -155,7 +155,7 @@ rule syntaxbench_make_examples:
             caption="report/examples.rst",
             category="SyntaxBench",
             subcategory="Tables",
-            labels={"table": "examples", "form": "CSV file"},
+            labels={"table": "examples", "form": "values (CSV)"},
         ),
         html=report(
             f"{SB_FOLDER}/tables/examples.html",

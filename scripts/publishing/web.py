@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scripts import files
 from scripts.publishing.latex import EN_DASH
-from scripts.publishing.tables import Cell, Row, Table, note_letters, write_table
+from scripts.publishing.tables import Cell, Column, Row, Table, note_letters, write_table
 from scripts.publishing.text import visible
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -28,7 +28,9 @@ th { font-weight: 600; text-align: left; overflow-wrap: normal; }
 th.group { text-align: center; border-bottom: 1px solid #767676; }
 thead tr:last-child th { border-bottom: 1px solid #1a1a1a; }
 td.value { text-align: right; white-space: nowrap; }
-td.words { min-width: 7rem; max-width: 24rem; }
+th.value { text-align: right; }
+td.words { min-width: 5rem; max-width: 24rem; }
+td.words:first-child { white-space: nowrap; }
 tr.block th { font-style: italic; font-weight: 400; border-top: 1px solid #1a1a1a; }
 tr.block:first-child th { border-top: 0; }
 .best { font-weight: 700; } .second { text-decoration: underline; }
@@ -73,9 +75,17 @@ def _head(table: Table) -> list[str]:
             css = ' class="group"' if group else ""
             cells.append(f'<th{css} colspan="{len(list(members))}">{escape(group)}</th>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    titles = [*table.stub, *(column.title for column in table.columns)]
-    cells = [f'<th scope="col">{escape(title)}</th>' for title in titles]
+    cells = [f'<th scope="col">{escape(title)}</th>' for title in table.stub]
+    cells += [
+        f'<th scope="col" class="{_kind(column)}">{escape(column.title)}</th>'
+        for column in table.columns
+    ]
     return [*lines, f"<tr>{''.join(cells)}</tr>", "</thead>"]
+
+
+def _kind(column: Column) -> str:
+    """The style of a column: numbers to the right, paragraphs of words to the left."""
+    return "value" if column.align in ("l", "c", "r") else "words"
 
 
 def _body(table: Table, letters: Mapping[str, str]) -> list[str]:
@@ -96,7 +106,7 @@ def _row(table: Table, row: Row, letters: Mapping[str, str]) -> str:
     stub = ["" if row.repeated and i == 0 else text for i, text in enumerate(row.stub)]
     cells = [f'<td class="words">{escape(text)}</td>' for text in stub]
     cells += [
-        _cell(cell, letters, "value" if column.align in ("l", "c", "r") else "words")
+        _cell(cell, letters, _kind(column))
         for cell, column in zip(row.cells, table.columns, strict=True)
     ]
     return f"<tr>{''.join(cells)}</tr>"
