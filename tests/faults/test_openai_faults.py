@@ -126,10 +126,11 @@ def test_lasting_fault_is_an_error_response_naming_its_cause(step, message):
 def test_hang_and_endless_drip_end_at_the_time_limit(kind):
     with FaultServer({"a": [Step(kind)], "b": [Step(kind)] * 2}) as server:
         start = time.monotonic()
-        got = answers(server, "a", "b", timeout_seconds=0.4, max_attempts=2)
-        assert time.monotonic() - start < 4
+        got = answers(server, "a", "b", timeout_seconds=0.8, max_attempts=2)
+        # The server would hold the connection for 20 s; a loaded machine is given time.
+        assert time.monotonic() - start < 10
     assert (got["a"].text, got["a"].attempts) == ("A", 2)
-    assert got["b"].error == "timeout after 2 attempts: no complete answer within 0.4 s"
+    assert got["b"].error == "timeout after 2 attempts: no complete answer within 0.8 s"
 
 
 def test_slow_drip_that_ends_is_one_answer():
@@ -265,7 +266,7 @@ def test_closing_the_generator_cancels_what_is_open():
         assert next(run).text in {"B", *map(str, range(50))}
         start = time.monotonic()
         run.close()
-        assert time.monotonic() - start < 1
+        assert time.monotonic() - start < 4  # not the 20 s of the hanging server
         seen = len(server.seen)
         time.sleep(0.1)
         assert len(server.seen) == seen < 53
