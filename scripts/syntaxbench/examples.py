@@ -39,7 +39,7 @@ NO_ANSWER = {
     "not_run": "not run",
 }
 COLUMNS = (
-    Column("reply", "Reply", align="P{4.5cm}"),
+    Column("reply", "Reply", align="P{4.1cm}"),
     Column("parsed", "Read as", align="P{2.1cm}"),
     Column("gold", "Gold", align="P{2.1cm}"),
     Column("correct", "Right"),
@@ -149,7 +149,7 @@ def examples(
             "cut; the CSV file has more of them.",
         ),
         layout="long",
-        stub_align="P{2.0cm}P{3.0cm}",
+        stub_align="lP{3.1cm}",
         size="scriptsize",
         short_caption="Examples of replies",
     )
