@@ -107,7 +107,7 @@ def model_inputs(wildcards):
     """Files that a model's backend reads: converted weights, an archive, baseline answers."""
     entry = MODELS[wildcards.model]
     if entry["backend"] == "baseline":
-        return {"answers": f"{RESULTS}/syntaxbench/baselines/{wildcards.model}.jsonl"}
+        return {"answers": f"{SB_FOLDER}/baselines/{wildcards.model}.jsonl"}
     if entry["backend"] == "archive":
         path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
         return {"answers": path}

@@ -8,8 +8,8 @@ rule syntaxbench_build_items:
         palindromes=corpus_file("palindromes"),
         documents=corpus_file("documents"),
     output:
-        item_files=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
-        demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
+        item_files=f"{SB_FOLDER}/items/{{task}}.jsonl",
+        demonstrations=f"{SB_FOLDER}/demonstrations/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_items/{{task}}.log",
     conda:
@@ -35,11 +35,11 @@ rule syntaxbench_build_items:
 rule syntaxbench_build_requests:
     """One prompt per item and number of shots, independent of the model."""
     input:
-        item_files=f"{RESULTS}/syntaxbench/items/{{task}}.jsonl",
-        demonstrations=f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl",
+        item_files=f"{SB_FOLDER}/items/{{task}}.jsonl",
+        demonstrations=f"{SB_FOLDER}/demonstrations/{{task}}.jsonl",
         prompt="scripts/syntaxbench/prompts/{task}.yaml",
     output:
-        requests=f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl",
+        requests=f"{SB_FOLDER}/requests/{{task}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_requests/{{task}}.log",
     conda:
@@ -59,13 +59,13 @@ rule syntaxbench_build_requests:
 rule syntaxbench_build_baseline_answers:
     """Answers of a baseline to every request: majority, uniform or library solver."""
     input:
-        requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
-        item_files=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        requests=expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
         demonstrations=expand(
-            f"{RESULTS}/syntaxbench/demonstrations/{{task}}.jsonl", task=SB_TASKS
+            f"{SB_FOLDER}/demonstrations/{{task}}.jsonl", task=SB_TASKS
         ),
     output:
-        answers=f"{RESULTS}/syntaxbench/baselines/{{model}}.jsonl",
+        answers=f"{SB_FOLDER}/baselines/{{model}}.jsonl",
     log:
         f"{RESULTS}/logs/syntaxbench/build_baseline_answers/{{model}}.log",
     conda:
@@ -86,10 +86,10 @@ rule syntaxbench_run_model:
     """One process answers every task, shot count and item for one model in one mode."""
     input:
         unpack(model_inputs),
-        requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
+        requests=expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
     output:
         responses=expand(
-            f"{RESULTS}/syntaxbench/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
+            f"{SB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
             task=SB_TASKS,
             setting=SB_SETTINGS,
             allow_missing=True,
@@ -128,16 +128,16 @@ rule syntaxbench_run_model:
 rule syntaxbench_score_responses:
     """Parse and score every response of one model in one mode."""
     input:
-        item_files=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
-        requests=expand(f"{RESULTS}/syntaxbench/requests/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+        requests=expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
         responses=expand(
-            f"{RESULTS}/syntaxbench/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
+            f"{SB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.{{setting}}.jsonl",
             task=SB_TASKS,
             setting=SB_SETTINGS,
             allow_missing=True,
         ),
     output:
-        scores=f"{RESULTS}/syntaxbench/scores/{{model}}.{{mode}}.parquet",
+        scores=f"{SB_FOLDER}/scores/{{model}}.{{mode}}.parquet",
     log:
         f"{RESULTS}/logs/syntaxbench/score_responses/{{model}}.{{mode}}.log",
     conda:
@@ -155,12 +155,9 @@ rule syntaxbench_score_responses:
 rule syntaxbench_gather_scores:
     """All scores in one file."""
     input:
-        scores=[
-            f"{RESULTS}/syntaxbench/scores/{model}.{mode}.parquet"
-            for model, mode in SB_RUNS
-        ],
+        scores=[f"{SB_FOLDER}/scores/{model}.{mode}.parquet" for model, mode in SB_RUNS],
     output:
-        scores=f"{RESULTS}/syntaxbench/scores.parquet",
+        scores=f"{SB_FOLDER}/scores.parquet",
     log:
         f"{RESULTS}/logs/syntaxbench/gather_scores.log",
     conda:
@@ -177,7 +174,7 @@ rule syntaxbench_gather_scores:
 rule syntaxbench_build_replay:
     """Archives with the published margins: simulated item vectors, one file a configuration."""
     input:
-        item_files=expand(f"{RESULTS}/syntaxbench/items/{{task}}.jsonl", task=SB_TASKS),
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
         published=[
             SB.get("replay", {}).get(name, []) for name in ("counts", "parse_errors")
         ],

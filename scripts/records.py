@@ -28,9 +28,14 @@ def canonical_json(value: Any) -> str:
     )
 
 
+def canonical_digest(value: Any) -> str:
+    """Hexadecimal SHA-256 of the canonical JSON of a value (64 characters)."""
+    return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
+
+
 def content_id(*parts: Any, length: int = 16) -> str:
-    """Hexadecimal identifier derived from content alone (SHA-256 of the canonical JSON)."""
-    return hashlib.sha256(canonical_json(list(parts)).encode("ascii")).hexdigest()[:length]
+    """Hexadecimal identifier derived from content alone: the head of the parts' digest."""
+    return canonical_digest(list(parts))[:length]
 
 
 @dataclass(frozen=True, slots=True)

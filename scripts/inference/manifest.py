@@ -6,7 +6,6 @@ secret.
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import resource
 import shutil
@@ -24,7 +23,7 @@ import psutil
 
 from scripts.inference.interface import Backend, ModelSpec
 from scripts.inference.runner import Run
-from scripts.records import Response, canonical_json
+from scripts.records import Response, canonical_digest
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "vllm", "openai", "numpy")
 
@@ -73,7 +72,7 @@ def build(
     return {
         **settings,
         "model": entry,
-        "config_sha256": _digest({**settings, "model": entry}),
+        "config_sha256": canonical_digest({**settings, "model": entry}),
         "backend": {"name": backend.name, "version": backend.version},
         "identity": backend.identity(),
         "facts": backend.facts(),
@@ -91,10 +90,6 @@ def build(
         "packages": package_versions(),
         "git": git_state(repository),
     }
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
 
 
 def count_tokens(responses: Iterable[Response]) -> dict[str, int]:

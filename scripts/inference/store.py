@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import hashlib
 import json
 import os
 import socket
@@ -29,7 +28,7 @@ from typing import Any, Self
 
 from scripts.files import DataError, atomic_write
 from scripts.inference.interface import ModelSpec
-from scripts.records import Request, Response, canonical_json
+from scripts.records import Request, Response, canonical_digest
 
 _HEAD = b'{"check": "'
 _MIDDLE = b'", "key": "'
@@ -74,7 +73,7 @@ def request_key(spec: ModelSpec, identity: Mapping[str, Any], request: Request) 
         "decoding": request.decoding,
         "response_schema": request.response_schema,
     }
-    return hashlib.sha256(canonical_json(determining).encode("ascii")).hexdigest()
+    return canonical_digest(determining)
 
 
 def encode_line(key: str, stored: Mapping[str, Any]) -> bytes:

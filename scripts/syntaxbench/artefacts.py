@@ -1,10 +1,14 @@
 """The names of SyntaxBench's tables and figures and the statistics that each is made from.
 
-Imports nothing: the Snakefile reads it while it parses. A name maps to the stems of the files in
-`results/syntaxbench/statistics/` that its rule must have as input.
+Imports nothing heavy: the Snakefile reads it while it parses. A name maps to the stems of the files
+in `results/syntaxbench/statistics/` that its rule must have as input.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scripts.files import DataError
 
 TABLES: dict[str, tuple[str, ...]] = {
     "tasks": ("cells",),
@@ -46,3 +50,13 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "dominance_thinking": ("mcnemar_models",),
     "dominance_nonthinking": ("mcnemar_models",),
 }
+
+
+def require(kind: str, name: str, frames: Iterable[str]) -> None:
+    """Raise DataError unless a "table" or "figure" exists and its statistics are at hand."""
+    needed = {"table": TABLES, "figure": FIGURES}[kind]
+    if name not in needed:
+        raise DataError(f"unknown {kind} {name!r}; known: {', '.join(sorted(needed))}")
+    lacking = sorted(set(needed[name]) - set(frames))
+    if lacking:
+        raise DataError(f"{kind} {name}: input {', '.join(lacking)} is missing")

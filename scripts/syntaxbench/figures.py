@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from scripts.files import DataError
 from scripts.publishing import captions, figures
 from scripts.publishing.captions import NON_THINKING, THINKING, Context
 from scripts.publishing.figures import (
@@ -30,7 +29,7 @@ from scripts.publishing.figures import (
     Drawing,
     minus,
 )
-from scripts.syntaxbench.artefacts import FIGURES
+from scripts.syntaxbench.artefacts import require
 from scripts.syntaxbench.tables import (
     Frames,
     Lookup,
@@ -952,9 +951,5 @@ BUILDERS: dict[str, Callable[[Frames, Context], Drawing]] = {
 
 def build(name: str, frames: Frames, context: Context) -> Drawing:
     """Build one figure by name. Raises DataError for an unknown name or a missing input file."""
-    if name not in BUILDERS:
-        raise DataError(f"unknown figure {name!r}; known: {', '.join(sorted(BUILDERS))}")
-    lacking = sorted(set(FIGURES[name]) - set(frames))
-    if lacking:
-        raise DataError(f"figure {name}: input {', '.join(lacking)} is missing")
+    require("figure", name, frames)
     return BUILDERS[name](frames, in_task_order(context))

@@ -32,7 +32,7 @@ from scripts.publishing.tables import (
     signed,
     whole,
 )
-from scripts.syntaxbench.artefacts import TABLES
+from scripts.syntaxbench.artefacts import require
 from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
 Frames = Mapping[str, pd.DataFrame]
@@ -1047,9 +1047,5 @@ BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
 
 def build(name: str, frames: Frames, context: Context) -> Table:
     """Build one table by name. Raises DataError for an unknown name or a missing input file."""
-    if name not in BUILDERS:
-        raise DataError(f"unknown table {name!r}; known: {', '.join(sorted(BUILDERS))}")
-    lacking = sorted(set(TABLES[name]) - set(frames))
-    if lacking:
-        raise DataError(f"table {name}: input {', '.join(lacking)} is missing")
+    require("table", name, frames)
     return BUILDERS[name](frames, in_task_order(context))

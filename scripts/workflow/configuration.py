@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -228,9 +226,3 @@ def read_yaml(path: Path) -> Any:
         return yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as error:
         raise ConfigurationError([f"{path}: not valid YAML: {error}"]) from error
-
-
-def configuration_hash(config: Mapping[str, Any]) -> str:
-    """SHA-256 (16 hexadecimal characters) of the configuration, independent of key order."""
-    text = json.dumps(config, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]

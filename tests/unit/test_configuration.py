@@ -10,10 +10,10 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from scripts.records import canonical_digest
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
-    configuration_hash,
     gpus_needed,
     read_yaml,
 )
@@ -105,11 +105,11 @@ def test_duplicate_keys_in_yaml_are_refused(tmp_path: Path) -> None:
         read_yaml(path)
 
 
-def test_hash_ignores_key_order(config: dict[str, Any]) -> None:
+def test_digest_ignores_key_order(config: dict[str, Any]) -> None:
     turned = yaml.safe_load(yaml.safe_dump(config, sort_keys=True))
-    assert configuration_hash(turned) == configuration_hash(config)
+    assert canonical_digest(turned) == canonical_digest(config)
     turned["run"]["seed"] += 1
-    assert configuration_hash(turned) != configuration_hash(config)
+    assert canonical_digest(turned) != canonical_digest(config)
 
 
 def test_gpus_follow_tensor_parallelism(config: dict[str, Any]) -> None:
