@@ -260,6 +260,16 @@ def test_server_that_dies_midway_gives_error_rows():
     assert all(str(r.error).startswith("no connection after 2 attempts") for r in rest)
 
 
+def settled(server: FaultServer, quiet_s: float = 0.5) -> int:
+    """How many requests arrived, once none has arrived for `quiet_s` seconds."""
+    seen, since = len(server.seen), time.monotonic()
+    while time.monotonic() - since < quiet_s:
+        time.sleep(0.02)
+        if len(server.seen) != seen:
+            seen, since = len(server.seen), time.monotonic()
+    return seen
+
+
 def test_closing_the_generator_cancels_what_is_open():
     with FaultServer({"a": [Step("hang")], "c": [Step("hang")]}) as server:
         run = backend(server, concurrency=3).generate(ask("a", "b", "c", *map(str, range(50))))
@@ -267,9 +277,11 @@ def test_closing_the_generator_cancels_what_is_open():
         start = time.monotonic()
         run.close()
         assert time.monotonic() - start < 4  # not the 20 s of the hanging server
-        seen = len(server.seen)
-        time.sleep(0.1)
-        assert len(server.seen) == seen < 53
+        # What was on the wire when the run was closed may still arrive; nothing is sent after it.
+        seen = settled(server)
+        assert seen <= 1 + 2 * 3 + 3
+        time.sleep(0.3)
+        assert len(server.seen) == seen
 
 
 def test_answers_waiting_to_be_taken_are_bounded():
