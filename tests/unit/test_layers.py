@@ -11,18 +11,21 @@ from scripts.workflow.digest import ROOT, _imported_modules
 
 # From the top floor down; a module may import its own floor and the floors below it.
 FLOORS = [
-    {"syntaxbench"},
+    {"syntaxbench", "multitempbench"},
     {"publishing"},
+    {"judging", "probing"},
     {"statistics", "tokenisation"},
     {"inference"},
     {"corpora"},
+    {"dates"},
     {"files", "execution"},
     {"records"},
 ]
 MODULES = sorted((ROOT / "scripts").rglob("*.py"))
 RULE_SCRIPT_VERBS = {
-    "analyse", "build", "collect", "compile", "compute", "export", "fetch", "gather", "make", "run",
-    "score", "tokenise",
+    "analyse", "build", "calibrate", "collect", "compare", "compile", "compute", "curate", "export",
+    "extract", "fetch", "fit", "gather", "judge", "make", "measure", "run", "score", "tokenise",
+    "translate",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Dates: calendars, written forms in five languages, and reading them back."""

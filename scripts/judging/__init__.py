@@ -1,0 +1,1 @@
+"""Judges of free answers: by rule, by a language model, and how far they agree."""

@@ -1,0 +1,1 @@
+"""MultiTempBench: questions, items, prompts, scoring, analysis and layouts of the benchmark."""
