@@ -24,7 +24,7 @@ OPERATIONS = ("shift", "difference", "time_zone", "relation", "none")
 class SeedQuestion(Record):
     """One curated question before translation and date formats.
 
-    `dates` are the ISO dates (proleptic Gregorian) of `{d1}`, `{d2}`, …; `times` the `HH:MM` of `{t1}`.
+    `dates` are the ISO dates (proleptic Gregorian) of `{d1}`, `{d2}`, …; `times` `HH:MM` of `{t1}`.
     `operation` has a `kind` of OPERATIONS:
 
     - `shift`: `date` ("d1"), `sign` (1 or -1), and any of `years`, `months`, `weeks`, `days`;
