@@ -7,9 +7,9 @@ from scripts.inference.backends import backend_file
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
-    gpus_needed,
     read_yaml,
 )
+from scripts.workflow.consistency import gpus_needed
 from scripts.workflow.digest import code_digest
 from scripts.workflow.provenance import adopt_once, export
 

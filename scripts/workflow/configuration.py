@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from scripts.inference.registry import ModelEntryError, model_spec
+from scripts.workflow.consistency import benchmark_problems
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_FILE = ROOT / "config" / "schema.yaml"
@@ -107,54 +107,10 @@ def _type_name(value: Any) -> str:
 def consistency_problems(config: Mapping[str, Any]) -> Iterator[str]:
     """What a schema cannot say: names that must exist elsewhere, and limits that must agree."""
     for benchmark in config["run"]["benchmarks"]:
-        section = config.get(benchmark)
-        if section is None:
+        if config.get(benchmark) is None:
             yield f"run.benchmarks: {benchmark!r} has no section of that name"
-            continue
-        yield from _name_problems(benchmark, section, config)
-        yield from _model_problems(section, config)
-        yield from _gpu_problems(section, config)
-        yield from _number_problems(benchmark, section)
-
-
-def _name_problems(
-    benchmark: str, section: Mapping[str, Any], config: Mapping[str, Any]
-) -> Iterator[str]:
-    roster, corpora = config["models"], config["corpora"]
-    for group in ("models", "baselines"):
-        for name in section[group]:
-            key = f"{benchmark}.{group}"
-            if name not in roster:
-                near = difflib.get_close_matches(name, list(roster), n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
-                yield f"{key}: {name!r} is not in models; {hint}known: {', '.join(roster)}"
-            elif (roster[name]["backend"] == "baseline") != (group == "baselines"):
-                yield f"{key}: {name!r} has backend {roster[name]['backend']!r}"
-    repeated = sorted({n for n in section["models"] if section["models"].count(n) > 1})
-    if repeated:
-        yield f"{benchmark}.models: listed twice: {', '.join(repeated)}"
-    for role, name in section["corpora"].items():
-        if name not in corpora:
-            known = ", ".join(corpora)
-            yield f"{benchmark}.corpora.{role}: {name!r} is not in corpora; known: {known}"
-
-
-def _model_problems(section: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
-    """Entries that could not be run as written; only models of the run are looked at."""
-    for name in [*section["models"], *section["baselines"]]:
-        entry = config["models"].get(name)
-        if entry is None:
-            continue
-        try:
-            model_spec(name, entry)
-        except ModelEntryError as error:
-            yield str(error)
-        if entry["backend"] == "archive" and not entry.get("archive"):
-            yield f"models.{name}.archive: missing; name the file of published outputs"
-        embedded = entry["source"].removeprefix("embedded:")
-        if embedded != entry["source"] and embedded not in config["embedded_models"]:
-            known = ", ".join(config["embedded_models"])
-            yield f"models.{name}.source: {embedded!r} is not in embedded_models; known: {known}"
+        else:
+            yield from benchmark_problems(benchmark, config)
 
 
 def not_finite(value: Any, key: str = "") -> Iterator[str]:
@@ -167,40 +123,6 @@ def not_finite(value: Any, key: str = "") -> Iterator[str]:
             yield from not_finite(entry, f"{key}[{position}]")
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"{key}: {value} is not a finite number"
-
-
-def _gpu_problems(section: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
-    limit, roster = config["run"]["gpu_limit"], config["models"]
-    for name in section["models"]:
-        needed = gpus_needed(roster[name]) if name in roster else 0
-        if limit is not None and needed > limit:
-            yield (
-                f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
-                "raise the limit or lower tensor_parallel"
-            )
-
-
-def _number_problems(benchmark: str, section: Mapping[str, Any]) -> Iterator[str]:
-    shots, headline = section["shots"], section["headline_shots"]
-    if shots != sorted(set(shots)):
-        yield f"{benchmark}.shots: {shots} must be increasing without repetition"
-    if headline not in shots:
-        yield f"{benchmark}.headline_shots: {headline!r} is not one of shots {shots}"
-    if section["demonstration_pool"] < max(shots):
-        yield (
-            f"{benchmark}.demonstration_pool: {section['demonstration_pool']} is fewer than the "
-            f"{max(shots)} demonstrations that shots ask for"
-        )
-    low, high = section["document_words"]
-    if low > high:
-        yield f"{benchmark}.document_words: {low} is above {high}"
-
-
-def gpus_needed(entry: Mapping[str, Any]) -> int:
-    """GPUs that one process of this model occupies (0 for a remote server or a CPU model)."""
-    if entry["backend"] == "vllm":
-        return int(entry.get("tensor_parallel", 1))
-    return int(entry.get("gpus", 0))
 
 
 def read_yaml(path: Path) -> Any:

@@ -14,9 +14,9 @@ from scripts.records import canonical_digest
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
-    gpus_needed,
     read_yaml,
 )
+from scripts.workflow.consistency import gpus_needed
 
 
 def load(repository: Path, *overlays: str) -> dict[str, Any]:
@@ -72,6 +72,28 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("models/qwen3.6-27b/thinking/switch", "none", ["cannot tell two modes apart"]),
         ("syntaxbench/tasks/palindrome_test/items", 3, ["palindrome_test.items", "multiple of 2"]),
         ("syntaxbench/decoding/temperature", float("nan"), ["temperature: nan is not a finite"]),
+        ("multitempbench/models", ["gpt-4"], ["'gpt-4' is not in models", "did you mean 'gpt-4o'"]),
+        (
+            "multitempbench/analyses/probing",
+            ["gpt-4o"],
+            ["backend 'openai', which gives no hidden"],
+        ),
+        ("multitempbench/analyses/pca", "gpt-4o", ["analyses.pca: 'gpt-4o' is not in"]),
+        ("multitempbench/analyses/examples", "gemma", ["analyses.examples", "'gemma3-4b'"]),
+        ("multitempbench/quota/relation", {"wikipedia": 5}, ["relation.wikipedia: its reader"]),
+        ("multitempbench/quota/relation", {"tram": 5}, ["'tram' is not in corpora"]),
+        ("multitempbench/quota/relation", {"wikipedia": 0}, ["no source has any question"]),
+        ("multitempbench/quota/relation", {"wikipedia": -1}, ["wikipedia: -1 is less than the"]),
+        ("multitempbench/shots", [1], ["multitempbench.shots"]),
+        ("multitempbench/languages/fr", {}, ["languages.fr: unknown key", "ha"]),
+        ("multitempbench/translation/model", None, ["translation.model: missing"]),
+        ("multitempbench/translation/model", "gpt-5", ["translation.model: 'gpt-5' is not in"]),
+        ("multitempbench/judging/judges", ["gemini"], ["'gemini' is not in models"]),
+        ("multitempbench/judging/primary", "gpt-4o-mini", ["primary: 'gpt-4o-mini' is not one"]),
+        ("multitempbench/tokenisation/weights", [0.2, 0.2, 0.2, 0.5], ["must sum to 1"]),
+        ("multitempbench/probing/years", [2024, 1990], ["probing.years: 2024 is above 1990"]),
+        ("multitempbench/probing/years", [2020, 2024], ["5 folds need at least 10 years"]),
+        ("multitempbench/probing/tokens", ["last_token"], ["headline_token: 'last_date_token'"]),
         ("run/gpu_limit", 1, ["models.qwen3.5-27b: needs 2 GPUs but run.gpu_limit is 1"]),
     ],
 )

@@ -1,0 +1,211 @@
+"""What the configuration's schema cannot say: names that must exist, limits that must agree.
+
+Each function yields one sentence per problem, beginning with the key that holds it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from scripts.inference.registry import ModelEntryError, model_spec
+
+Section = Mapping[str, Any]
+#: A judge that is no model.
+DATE_JUDGE = "date_judge"
+#: Backends that load weights, whose hidden states can therefore be read.
+WITH_WEIGHTS = ("vllm", "transformers")
+
+
+def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
+    """All problems of one benchmark's section and of the models that it uses."""
+    section = config[benchmark]
+    yield from _roster_problems(benchmark, section, config["models"])
+    further = list(_further_models(section))
+    for key, name in further:
+        if name not in config["models"]:
+            yield unknown(f"{benchmark}.{key}", name, config["models"], "models")
+    names = dict.fromkeys([*section["models"], *section["baselines"], *(n for _, n in further)])
+    known = [name for name in names if name in config["models"]]
+    yield from _model_problems(known, config)
+    yield from _gpu_problems(known, config)
+    yield from OWN_PROBLEMS[benchmark](section, config)
+
+
+def unknown(key: str, name: str, known: Iterable[str], where: str) -> str:
+    """The sentence for a name that is not where it should be, with the nearest one that is."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{key}: {name!r} is not in {where}; {hint}known: {', '.join(names)}"
+
+
+def _roster_problems(benchmark: str, section: Section, roster: Section) -> Iterator[str]:
+    for group in ("models", "baselines"):
+        key = f"{benchmark}.{group}"
+        for name in section[group]:
+            if name not in roster:
+                yield unknown(key, name, roster, "models")
+            elif (roster[name]["backend"] == "baseline") != (group == "baselines"):
+                yield f"{key}: {name!r} has backend {roster[name]['backend']!r}"
+        repeated = sorted({n for n in section[group] if section[group].count(n) > 1})
+        if repeated:
+            yield f"{key}: listed twice: {', '.join(repeated)}"
+
+
+def _further_models(section: Section) -> Iterator[tuple[str, str]]:
+    """(key, name) of roster models that answer for the benchmark itself: judges, a translator."""
+    for name in section.get("judging", {}).get("judges", []):
+        if name != DATE_JUDGE:
+            yield "judging.judges", name
+    translation = section.get("translation", {})
+    if translation.get("method") == "model" and translation.get("model"):
+        yield "translation.model", translation["model"]
+
+
+def _model_problems(names: Iterable[str], config: Section) -> Iterator[str]:
+    """Entries that could not be run as written; only models of the run are looked at."""
+    for name in names:
+        entry = config["models"][name]
+        try:
+            model_spec(name, entry)
+        except ModelEntryError as error:
+            yield str(error)
+        if entry["backend"] == "archive" and not entry.get("archive"):
+            yield f"models.{name}.archive: missing; name the file of published outputs"
+        embedded = entry["source"].removeprefix("embedded:")
+        if embedded != entry["source"] and embedded not in config["embedded_models"]:
+            known = ", ".join(config["embedded_models"])
+            yield f"models.{name}.source: {embedded!r} is not in embedded_models; known: {known}"
+
+
+def gpus_needed(entry: Section) -> int:
+    """GPUs that one process of this model occupies (0 for a remote server or a CPU model)."""
+    if entry["backend"] == "vllm":
+        return int(entry.get("tensor_parallel", 1))
+    return int(entry.get("gpus", 0))
+
+
+def _gpu_problems(names: Iterable[str], config: Section) -> Iterator[str]:
+    limit, roster = config["run"]["gpu_limit"], config["models"]
+    for name in names:
+        needed = gpus_needed(roster[name])
+        if limit is not None and needed > limit:
+            yield (
+                f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
+                "raise the limit or lower tensor_parallel"
+            )
+
+
+# ---- SyntaxBench -------------------------------------------------------------------------------
+
+
+def _syntaxbench_problems(section: Section, config: Section) -> Iterator[str]:
+    for role, name in section["corpora"].items():
+        if name not in config["corpora"]:
+            yield unknown(f"syntaxbench.corpora.{role}", name, config["corpora"], "corpora")
+    shots, headline = section["shots"], section["headline_shots"]
+    if shots != sorted(set(shots)):
+        yield f"syntaxbench.shots: {shots} must be increasing without repetition"
+    if headline not in shots:
+        yield f"syntaxbench.headline_shots: {headline!r} is not one of shots {shots}"
+    if section["demonstration_pool"] < max(shots):
+        yield (
+            f"syntaxbench.demonstration_pool: {section['demonstration_pool']} is fewer than the "
+            f"{max(shots)} demonstrations that shots ask for"
+        )
+    yield from _range_problems("syntaxbench.document_words", section["document_words"])
+
+
+def _range_problems(key: str, bounds: list[Any]) -> Iterator[str]:
+    low, high = bounds
+    if low > high:
+        yield f"{key}: {low} is above {high}"
+
+
+# ---- MultiTempBench ----------------------------------------------------------------------------
+
+#: Which readers of corpora hold questions of which task.
+QUESTION_READERS = {
+    "date_arithmetic": ("tram_arithmetic", "test_of_time", "seed_questions"),
+    "time_zone": ("tram_arithmetic", "seed_questions"),
+    "relation": ("tram_relation", "freshbench", "seed_questions"),
+}
+
+
+def _multitempbench_problems(section: Section, config: Section) -> Iterator[str]:
+    yield from _analysis_problems(section, config["models"])
+    yield from _quota_problems(section["quota"], config["corpora"])
+    if "en" not in section["languages"]:
+        yield "multitempbench.languages: en is missing; the seed questions are English"
+    translation = section["translation"]
+    wanted = {"model": "model", "local": "local"}.get(translation["method"])
+    if wanted and not translation.get(wanted):
+        yield f"multitempbench.translation.{wanted}: missing; method {wanted} needs it"
+    judging = section["judging"]
+    if judging["primary"] not in judging["judges"]:
+        yield f"multitempbench.judging.primary: {judging['primary']!r} is not one of judges"
+    weights = section["tokenisation"]["weights"]
+    if not math.isclose(math.fsum(weights), 1.0, abs_tol=1e-9):
+        yield f"multitempbench.tokenisation.weights: {weights} must sum to 1"
+    years = section["tokenisation"]["released_design"]["years"]
+    yield from _range_problems("multitempbench.tokenisation.released_design.years", years)
+    yield from _probing_problems(section["probing"])
+
+
+def _analysis_problems(section: Section, roster: Section) -> Iterator[str]:
+    key, analyses = "multitempbench.analyses", section["analyses"]
+    for name in analyses["probing"]:
+        if name not in section["models"]:
+            yield unknown(f"{key}.probing", name, section["models"], "multitempbench.models")
+        elif name in roster and roster[name]["backend"] not in WITH_WEIGHTS:
+            yield (
+                f"{key}.probing: {name!r} has backend {roster[name]['backend']!r}, which gives no "
+                "hidden states; leave it out"
+            )
+    if analyses["pca"] not in analyses["probing"]:
+        yield unknown(f"{key}.pca", analyses["pca"], analyses["probing"], f"{key}.probing")
+    name = analyses["examples"]
+    if name not in section["models"]:
+        yield unknown(f"{key}.examples", name, section["models"], "multitempbench.models")
+    elif name in roster and roster[name].get("tokenizer", "none") == "none":
+        yield f"{key}.examples: {name!r} has no tokenizer; set models.{name}.tokenizer"
+
+
+def _quota_problems(quota: Section, corpora: Section) -> Iterator[str]:
+    for task, sources in quota.items():
+        key = f"multitempbench.quota.{task}"
+        if not sum(sources.values()):
+            yield f"{key}: no source has any question; leave the task out, or give it a number"
+        for name, count in sources.items():
+            if not count:
+                continue
+            if name not in corpora:
+                yield unknown(f"{key}.{name}", name, corpora, "corpora")
+            elif corpora[name]["reader"] not in QUESTION_READERS[task]:
+                yield (
+                    f"{key}.{name}: its reader {corpora[name]['reader']!r} has no such questions; "
+                    f"readers that have: {', '.join(QUESTION_READERS[task])}"
+                )
+
+
+def _probing_problems(probing: Section) -> Iterator[str]:
+    key = "multitempbench.probing"
+    yield from _range_problems(f"{key}.years", probing["years"])
+    for name, group in (("headline_token", "tokens"), ("held_out_format", "formats")):
+        if probing[name] not in probing[group]:
+            yield f"{key}.{name}: {probing[name]!r} is not one of {group} {probing[group]}"
+    first, last = probing["years"]
+    if probing["folds"] * 2 > last - first + 1:
+        yield (
+            f"{key}.folds: {probing['folds']} folds need at least {2 * probing['folds']} years, "
+            f"there are {last - first + 1}"
+        )
+
+
+OWN_PROBLEMS: dict[str, Callable[[Section, Section], Iterator[str]]] = {
+    "syntaxbench": _syntaxbench_problems,
+    "multitempbench": _multitempbench_problems,
+}
