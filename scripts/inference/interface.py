@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 from scripts.records import Request, Response
 
 MODES = ("thinking", "non_thinking")
+# `Response.error` of a request that was never sent to a model begins so: unscored, not wrong.
+NOT_RUN = "not run:"
 
 
 class BackendError(RuntimeError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from scripts.inference.interface import MODES, ModelSpec
@@ -92,6 +93,19 @@ def model_spec(name: str, entry: Mapping[str, Any], path: str | None = None) -> 
         path=path,
         options={key: entry[key] for key in sorted(set(entry) - _FIELDS)},
     )
+
+
+def prepared_path(inputs: Any) -> str | None:
+    """What the workflow prepared for a model, from the inputs of a rule.
+
+    The folder of `inputs.weights` (one file or a list), or the file `inputs.answers`, or None.
+    """
+    weights = inputs.get("weights")
+    if weights:
+        first = weights if isinstance(weights, str) else weights[0]
+        return str(Path(first).parent)
+    answers = inputs.get("answers")
+    return str(answers) if answers else None
 
 
 def _positive(value: Any) -> bool:

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.execution import execute
@@ -19,7 +18,7 @@ from scripts.files import DataError, read_records, write_json, write_records
 from scripts.inference import manifest, runner
 from scripts.inference.backends import create_backend
 from scripts.inference.interface import Backend, BackendError
-from scripts.inference.registry import ModelEntryError, model_spec
+from scripts.inference.registry import ModelEntryError, model_spec, prepared_path
 from scripts.inference.store import ResponseStore
 from scripts.records import Request
 
@@ -41,16 +40,6 @@ def cells(
         if not requests:
             raise DataError(f"task {task}: no request with {shot} shots; build the requests again")
     return out
-
-
-def prepared_path(inputs: Any) -> str | None:
-    """The folder of `inputs.weights`, or the file `inputs.answers`, or None."""
-    weights = inputs.get("weights")
-    if weights:
-        first = weights if isinstance(weights, str) else weights[0]
-        return str(Path(first).parent)
-    answers = inputs.get("answers")
-    return str(answers) if answers else None
 
 
 def answer(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) -> None:

@@ -10,7 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from scripts.syntaxbench.parsing import parse_answer, separate_reasoning
+from scripts.inference.reasoning import separate_reasoning
+from scripts.syntaxbench.parsing import parse_answer
 
 DECORATIONS: dict[str, str] = {
     "clean": '{"result": %d}',

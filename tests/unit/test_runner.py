@@ -19,7 +19,7 @@ import pytest
 from scripts.files import DataError, read_records, write_records
 from scripts.inference import backends, manifest, run_model, runner
 from scripts.inference.interface import Backend, BackendError, ModelSpec
-from scripts.inference.registry import model_spec
+from scripts.inference.registry import model_spec, prepared_path
 from scripts.inference.store import ResponseStore, decode_line
 from scripts.records import Request, Response
 
@@ -350,10 +350,10 @@ def test_sigterm_becomes_an_ordinary_exit(
 
 
 def test_prepared_paths() -> None:
-    assert run_model.prepared_path(Inputs(weights=["m/x/config.json", "m/x/t.json"])) == "m/x"
-    assert run_model.prepared_path(Inputs(weights="m/x/config.json")) == "m/x"
-    assert run_model.prepared_path(Inputs(answers="a/b.jsonl")) == "a/b.jsonl"
-    assert run_model.prepared_path(Inputs()) is None
+    assert prepared_path(Inputs(weights=["m/x/config.json", "m/x/t.json"])) == "m/x"
+    assert prepared_path(Inputs(weights="m/x/config.json")) == "m/x"
+    assert prepared_path(Inputs(answers="a/b.jsonl")) == "a/b.jsonl"
+    assert prepared_path(Inputs()) is None
 
 
 KILLED = """

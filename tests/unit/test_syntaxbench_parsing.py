@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scripts.files import dump_line
+from scripts.inference.reasoning import separate_reasoning
 from scripts.records import Response
 from scripts.syntaxbench import parsing
 from scripts.syntaxbench.parsing import (
@@ -17,7 +18,6 @@ from scripts.syntaxbench.parsing import (
     KINDS,
     parse_answer,
     parse_response,
-    separate_reasoning,
 )
 
 HOSTILE = json.loads((Path(__file__).parents[1] / "data" / "hostile_outputs.json").read_text())

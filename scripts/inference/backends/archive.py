@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from scripts.files import sha256_file
 from scripts.inference.answer_files import answer_file, item_key, read_answers
-from scripts.inference.interface import Backend
+from scripts.inference.interface import NOT_RUN, Backend
 from scripts.records import Request, Response
 
 _ALLOWED = frozenset(
@@ -48,7 +48,7 @@ class ArchiveBackend(Backend):
 
     def _response(self, request: Request, row: Mapping[str, Any] | None, version: str) -> Response:
         if row is None:
-            row = {"error": f"not run: the archive has no answer to request {request.request_id}"}
+            row = {"error": f"{NOT_RUN} the archive has no answer to request {request.request_id}"}
         error = row.get("error")
         return Response(
             request_id=request.request_id,
