@@ -32,7 +32,8 @@ class SeedQuestion(Record):
     - `time_zone`: `date`, `time` (placeholders), `from`, `to` (IANA names), `offsets`
       (`standard` = the zone's standard offset of today, no daylight saving; `local_mean_time` =
       what the tz database says for that day);
-    - `relation`: `event` and `reference` (ISO date, or [first, last] for a span);
+    - `relation`: `event` and `reference` (ISO date or placeholder, or [first, last] for a span);
+      with `claim`, a list of relations, the answer is yes or no: is the relation one of these?
     - `none`: the answer is the source's own and is not recomputed.
 
     `answer` has a `kind` of tasks.ANSWER_KINDS, a `value` (date `YYYY-MM-DD`, date_time

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from dateutil.relativedelta import relativedelta
 
 from scripts.files import DataError
+from scripts.multitempbench.tasks import RELATIONS
 
 #: Parts of a shift, in the order in which they are named.
 SHIFT_UNITS = ("years", "months", "weeks", "days")
@@ -234,4 +235,12 @@ def relate(event: Span, reference: Span) -> str:
 
 def _relation(operation: Mapping[str, Any], dates: Sequence[str], _times: Sequence[str]) -> Answer:
     event, reference = (_span(operation[name], dates) for name in ("event", "reference"))
-    return _answer("relation", relate(event, reference))
+    relation = relate(event, reference)
+    if "claim" not in operation:
+        return _answer("relation", relation)
+    claim = operation["claim"]
+    if not isinstance(claim, list) or not claim or not set(claim) <= set(RELATIONS):
+        raise RecomputationError(
+            f"operation relation: claim {claim!r} is no list of {', '.join(RELATIONS)}"
+        )
+    return _answer("yes_no", "yes" if relation in claim else "no")
