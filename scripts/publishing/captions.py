@@ -25,6 +25,7 @@ FLAGS = {
     "no_valid_answer": "not estimated: no valid answer",
     "missing": "not evaluated",
     "incomplete": "not estimated: the cell is incomplete",
+    "too_few": "not estimated: fewer than three points",
 }
 NOT_EVALUATED = "not evaluated"
 NOT_ESTIMATED = "not estimated"
@@ -55,8 +56,8 @@ class ModelInfo:
 class Context:
     """The facts of one run that tables, figures and captions speak of.
 
-    `tasks` maps a task to its items per condition, in display order; `models` and `baselines` are
-    in display order too. Built from the parameters of a rule by `from_params`.
+    `tasks` maps a task to its items per condition (its seed questions where `options` has a number
+    of `variants` of each), in display order; `models` and `baselines` are in display order too. Built from the parameters of a rule by `from_params`.
     """
 
     kind: str
@@ -146,12 +147,21 @@ def _model(key: str, entry: Mapping[str, Any], baseline: bool) -> ModelInfo:
     )
 
 
-def publication_params(config: Mapping[str, Any], benchmark: str) -> dict[str, Any]:
+def publication_params(
+    config: Mapping[str, Any],
+    benchmark: str,
+    items: Mapping[str, int] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """The part of the configuration that tables and figures read, and nothing else.
 
-    Meant for `params:` of the rules: an edit elsewhere in the configuration changes nothing here.
+    `items` are the planned items by task and `options` what else the benchmark's layouts read;
+    without them they are the `tasks` and `publishing` of the benchmark's section. Meant for
+    `params:` of the rules: an edit elsewhere in the configuration changes nothing here.
     """
     part = config[benchmark]
+    if items is None:
+        items = {name: task["items"] for name, task in part["tasks"].items()}
     names = [*part["models"], *part["baselines"]]
     return {
         "run": {"kind": config["run"]["kind"], "seed": config["run"]["seed"]},
@@ -168,14 +178,15 @@ def publication_params(config: Mapping[str, Any], benchmark: str) -> dict[str, A
         benchmark: {
             "models": list(part["models"]),
             "baselines": list(part["baselines"]),
-            "tasks": {name: {"items": task["items"]} for name, task in part["tasks"].items()},
+            "tasks": {name: {"items": count} for name, count in items.items()},
             "shots": sorted(part["shots"]),
-            "headline_shots": part["headline_shots"],
+            "headline_shots": part.get("headline_shots", min(part["shots"])),
             "statistics": {
                 key: part["statistics"][key]
                 for key in ("alpha", "effect_sizes_shown", "level", "resamples")
+                if key in part["statistics"]
             },
-            "publishing": part.get("publishing", {}),
+            "publishing": part.get("publishing", {}) if options is None else dict(options),
         },
     }
 
@@ -262,6 +273,8 @@ def stars(p: float | None) -> str:
 def facts(context: Context) -> dict[str, Any]:
     """What the running text may say about the set-up, by name (see numbers.py)."""
     items = list(context.tasks.values())
+    # Every item of a task stands in this many forms: two conditions, or languages x formats.
+    variants = int(context.options.get("variants", 2))
     both = [m for m in context.models if {THINKING, NON_THINKING} <= set(m.modes)]
     return {
         "alpha": context.alpha,
@@ -274,7 +287,7 @@ def facts(context: Context) -> dict[str, Any]:
         "configuration_count": len(context.configurations),
         "headline_shots": context.headline_shots,
         "items_range": between(items),
-        "items_total": 2 * sum(items),
+        "items_total": variants * sum(items),
         "level": level_words(context),
         "main_mode": context.main_mode,
         "main_mode_words": MODE_LABELS[context.main_mode],
@@ -283,11 +296,15 @@ def facts(context: Context) -> dict[str, Any]:
         "models": context.model_keys(),
         "models_words": counted(len(context.models), "model"),
         "resamples": context.resamples,
-        "responses_total": 2 * sum(items) * len(context.shots) * len(context.configurations),
+        "responses_total": variants
+        * sum(items)
+        * len(context.shots)
+        * len(context.configurations),
         "seed": context.seed,
         "shots_list": join_words(str(s) for s in context.shots),
         "task_count": len(context.tasks),
         "tasks_words": counted(len(context.tasks), "task"),
+        **context.options.get("facts", {}),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from scripts import files
+from scripts.publishing.captions import NON_THINKING, THINKING, Context
 from scripts.publishing.latex import EN_DASH, MINUS, escape_prose, label
+from scripts.publishing.tables import is_missing
 
 # Inches. The text width is that of paper/tokensandtime.sty (A4, margins of 2.4 cm).
 TEXT_WIDTH = 6.37
@@ -84,6 +87,54 @@ class Drawing:
     width: str = "\\linewidth"
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One configuration as it is drawn everywhere: the same colour, marker and dash."""
+
+    model: str
+    mode: str
+    label: str
+    colour: str
+    marker: str
+    dash: Any
+    baseline: bool = False
+
+
+def lines(context: Context, *, baselines: bool = True) -> list[Line]:
+    """Every configuration in display order, baselines last.
+
+    Colours repeat after eight models, then with other markers: 64 models stay apart.
+    """
+    out = []
+    both = context.has_mode(THINKING)
+    for index, model in enumerate(context.models):
+        for mode in (NON_THINKING, THINKING):
+            if mode in model.modes:
+                suffix = f" [{'T' if mode == THINKING else 'NT'}]" if both else ""
+                out.append(
+                    Line(
+                        model.key,
+                        mode,
+                        model.label + suffix,
+                        OKABE_ITO[index % len(OKABE_ITO)],
+                        MARKERS[(index + index // len(OKABE_ITO)) % len(MARKERS)],
+                        DASHES[0] if mode == THINKING or not both else DASHES[1],
+                    )
+                )
+    if baselines:
+        for index, model in enumerate(context.baselines):
+            marker = "x+1"[index % 3]
+            out.append(
+                Line(model.key, NON_THINKING, model.label, GREY, marker, DASHES[2], baseline=True)
+            )
+    return out
+
+
+def modes_words(context: Context) -> str:
+    """What T and NT stand for, where they are used."""
+    return "T: thinking; NT: non-thinking." if context.has_mode(THINKING) else ""
+
+
 @contextlib.contextmanager
 def style() -> Iterator[None]:
     """The settings under which figures are drawn and written."""
@@ -115,6 +166,59 @@ def empty(reason: str, width: float = TEXT_WIDTH, height: float = 0.5) -> Figure
         transform=axes.transAxes,
     )
     return figure
+
+
+def array(rows: Sequence[Sequence[Any]]) -> NDArray[np.float64]:
+    """Rows of numbers as an array; None and missing values are NaN."""
+    return np.array(
+        [[np.nan if is_missing(v) else float(v) for v in row] for row in rows],
+        dtype=np.float64,
+    )
+
+
+def separators(found: Sequence[Line]) -> list[int]:
+    """The row before the first baseline."""
+    return [i for i, line in enumerate(found) if line.baseline][:1]
+
+
+def nothing(name: str, reason: str, *sentences: str) -> Drawing:
+    """A figure that says why it is empty; the caption ends with the reason."""
+    return Drawing(name, empty(reason), " ".join([*sentences, reason]), reason)
+
+
+def number_of(row: Mapping[str, Any] | None, column: str) -> float:
+    """A number of a row; NaN when the row, the column or the value is missing."""
+    value: Any = None if row is None else row.get(column)
+    return np.nan if is_missing(value) else float(value)
+
+
+def grid(figure: Figure, count: int, columns: int) -> list[Axes]:
+    """Axes in a grid with shared scales; unused places are left out."""
+    rows = -(-count // columns)
+    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    flat = list(axes.flat)
+    for spare in flat[count:]:
+        spare.set_visible(False)
+    for position, one in enumerate(flat[:count]):
+        if position + columns >= count:
+            one.tick_params(labelbottom=True)
+    return flat[:count]
+
+
+def legend(figure: Figure, found: Sequence[Line], columns: int = 4) -> None:
+    """One legend for the whole figure, below it."""
+    handles = [
+        Line2D([], [], color=x.colour, marker=x.marker, linestyle=x.dash, label=x.label)
+        for x in found
+    ]
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=columns,
+        handlelength=2.6,
+        columnspacing=1.2,
+        handletextpad=0.5,
+    )
 
 
 def minus(text: str) -> str:

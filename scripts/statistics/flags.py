@@ -18,6 +18,8 @@ NO_VALID_ANSWER = "no_valid_answer"
 MISSING = "missing"
 #: There are fewer values than were planned.
 INCOMPLETE = "incomplete"
+#: Fewer points than the statistic needs to say anything (two points always lie on a line).
+TOO_FEW = "too_few"
 
 FLAGS = (
     NO_DISCORDANT_PAIRS,
@@ -27,6 +29,7 @@ FLAGS = (
     NO_VALID_ANSWER,
     MISSING,
     INCOMPLETE,
+    TOO_FEW,
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scripts.files import DataError
+from scripts.publishing import artefacts
 
 TABLES: dict[str, tuple[str, ...]] = {
     "tasks": ("cells",),
@@ -54,9 +54,4 @@ FIGURES: dict[str, tuple[str, ...]] = {
 
 def require(kind: str, name: str, frames: Iterable[str]) -> None:
     """Raise DataError unless a "table" or "figure" exists and its statistics are at hand."""
-    needed = {"table": TABLES, "figure": FIGURES}[kind]
-    if name not in needed:
-        raise DataError(f"unknown {kind} {name!r}; known: {', '.join(sorted(needed))}")
-    lacking = sorted(set(needed[name]) - set(frames))
-    if lacking:
-        raise DataError(f"{kind} {name}: input {', '.join(lacking)} is missing")
+    artefacts.require(kind, {"table": TABLES, "figure": FIGURES}[kind], name, frames)

@@ -16,11 +16,11 @@ import pandas as pd
 from scripts.files import DataError, iterate_jsonl
 from scripts.publishing import captions
 from scripts.publishing.captions import Context, ModelInfo
+from scripts.publishing.layouts import BLOCKS, in_task_order
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK, shorten, visible
 from scripts.records import Item, Record, RecordError, Response
-from scripts.syntaxbench.tables import BLOCKS, in_task_order
-from scripts.syntaxbench.tasks import task_named
+from scripts.syntaxbench.tasks import TASKS, task_named
 
 R = TypeVar("R", bound=Record)
 
@@ -110,7 +110,7 @@ def examples(
 
     Raises DataError when an item or a response that the scores speak of is not in the files.
     """
-    context = in_task_order(context)
+    context = in_task_order(context, TASKS)
     choices = choose(scores, context)
     items = {
         item.item_id: item

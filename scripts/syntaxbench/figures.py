@@ -7,14 +7,11 @@ numbers in the docstrings are those of the SyntaxBench paper (arXiv:2610.03329).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from scripts.publishing import captions, figures
@@ -27,18 +24,20 @@ from scripts.publishing.figures import (
     OKABE_ITO,
     TEXT_WIDTH,
     Drawing,
+    Line,
+    array,
+    grid,
+    legend,
+    lines,
     minus,
+    modes_words,
+    nothing,
+    number_of,
+    separators,
 )
+from scripts.publishing.layouts import Frames, Lookup, caption, in_task_order
 from scripts.syntaxbench.artefacts import require
-from scripts.syntaxbench.tables import (
-    Frames,
-    Lookup,
-    cells_of,
-    headline,
-    in_task_order,
-    item_words,
-    mcnemar_pairs,
-)
+from scripts.syntaxbench.tables import cells_of, headline, item_words, mcnemar_pairs
 from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
 SHORT = {
@@ -61,96 +60,12 @@ NO_THINKING = "No model of this run has a thinking mode: not available."
 NOTHING = "No data for this figure in this run."
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One configuration as it is drawn everywhere: the same colour, marker and dash."""
-
-    model: str
-    mode: str
-    label: str
-    colour: str
-    marker: str
-    dash: Any
-    baseline: bool = False
-
-
-def lines(context: Context, *, baselines: bool = True) -> list[Line]:
-    """Every configuration in display order, baselines last."""
-    out = []
-    both = context.has_mode(THINKING)
-    for index, model in enumerate(context.models):
-        for mode in (NON_THINKING, THINKING):
-            if mode in model.modes:
-                suffix = f" [{'T' if mode == THINKING else 'NT'}]" if both else ""
-                out.append(
-                    Line(
-                        model.key,
-                        mode,
-                        model.label + suffix,
-                        OKABE_ITO[index % len(OKABE_ITO)],
-                        MARKERS[index % len(MARKERS)],
-                        DASHES[0] if mode == THINKING or not both else DASHES[1],
-                    )
-                )
-    if baselines:
-        for index, model in enumerate(context.baselines):
-            marker = "x+1"[index % 3]
-            out.append(
-                Line(model.key, NON_THINKING, model.label, GREY, marker, DASHES[2], baseline=True)
-            )
-    return out
-
-
-def modes_words(context: Context) -> str:
-    """What T and NT stand for, where they are used."""
-    return "T: thinking; NT: non-thinking." if context.has_mode(THINKING) else ""
-
-
-def caption(context: Context, *sentences: str) -> str:
-    """The sentences and the kind of run."""
-    return " ".join([*(s for s in sentences if s), captions.run_sentence(context)])
-
-
-def _array(rows: Sequence[Sequence[Any]]) -> NDArray[np.float64]:
-    return np.array(
-        [[np.nan if v is None or v is pd.NA else float(v) for v in row] for row in rows],
-        dtype=np.float64,
-    )
-
-
-def _separators(found: Sequence[Line]) -> list[int]:
-    """The row before the first baseline."""
-    return [i for i, line in enumerate(found) if line.baseline][:1]
-
-
-def _nothing(name: str, reason: str, *sentences: str) -> Drawing:
-    return Drawing(name, figures.empty(reason), " ".join([*sentences, reason]), reason)
-
-
-def _column(row: Mapping[str, Any] | None, column: str) -> float:
-    value = None if row is None else row.get(column)
-    return np.nan if value is None or value is pd.NA else float(value)
-
-
 def _tasks(context: Context) -> list[str]:
     return list(context.tasks)
 
 
 def _short(names: Iterable[str]) -> list[str]:
     return [SHORT[name] for name in names]
-
-
-def _grid(figure: Figure, count: int, columns: int) -> list[Axes]:
-    """Axes in a grid with shared scales; unused places are left out."""
-    rows = -(-count // columns)
-    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    flat = list(axes.flat)
-    for spare in flat[count:]:
-        spare.set_visible(False)
-    for position, one in enumerate(flat[:count]):
-        if position + columns >= count:
-            one.tick_params(labelbottom=True)
-    return flat[:count]
 
 
 def _shot_heatmaps(
@@ -174,7 +89,7 @@ def _shot_heatmaps(
     panels = figure.subplots(1, len(context.shots), sharey=True, squeeze=False)[0]
     image = None
     for axes, shots in zip(panels, context.shots, strict=True):
-        grid = _array([[value(line, task, shots) for task in names] for line in found])
+        grid = array([[value(line, task, shots) for task in names] for line in found])
         texts = [
             [
                 text(grid[i, j]) + (extra(line, task, shots) if extra else "")
@@ -193,7 +108,7 @@ def _shot_heatmaps(
             colours=colours,
             low=low,
             high=high,
-            separators=_separators(found),
+            separators=separators(found),
         )
         axes.set_title(captions.shots_words(shots))
         axes.tick_params(axis="x", labelrotation=90)
@@ -211,7 +126,7 @@ def ema_heatmap(frames: Frames, context: Context) -> Drawing:
     return _shot_heatmaps(
         "ema_heatmap",
         context,
-        lambda line, task, shots: _column(
+        lambda line, task, shots: number_of(
             lookup.get(line.model, line.mode, task, shots, "all"), "ema"
         ),
         lambda v: f"{v:.2f}",
@@ -235,7 +150,7 @@ def tokens_accuracy(frames: Frames, context: Context) -> Drawing:
         "takes in each model's own tokeniser.",
     )
     if not modes:
-        return _nothing("tokens_accuracy", NOTHING, *words)
+        return nothing("tokens_accuracy", NOTHING, *words)
     figure = figures.new(TEXT_WIDTH if len(modes) > 1 else 4.2, 2.5)
     panels = figure.subplots(1, len(modes), sharey=True, squeeze=False)[0]
     bins = sorted({str(b) for b in frame["token_bin"]}, key=lambda b: (len(b), b))
@@ -299,7 +214,7 @@ def mode_delta(frames: Frames, context: Context) -> Drawing:
         "same items, English and random together.",
     )
     if frame.empty:
-        return _nothing("mode_delta", "No model of this run has both modes: not available.", *words)
+        return nothing("mode_delta", "No model of this run has both modes: not available.", *words)
     lookup = Lookup("mcnemar_modes", frame, ("model", "task", "shots", "condition"))
     names = _tasks(context)
     places = [(key, task) for key in keys for task in names]
@@ -355,15 +270,15 @@ def english_random(frames: Frames, context: Context) -> Drawing:
     names = _tasks(context)
     columns = 3 if len(found) <= 6 else 4
     figure = figures.new(TEXT_WIDTH, 0.7 + 1.0 * -(-len(found) // columns))
-    for axes, line in zip(_grid(figure, len(found), columns), found, strict=True):
+    for axes, line in zip(grid(figure, len(found), columns), found, strict=True):
         for index, condition in enumerate(CONDITIONS):
             rows = [
                 lookup.get(line.model, line.mode, task, context.headline_shots, condition)
                 for task in names
             ]
-            heights = np.array([_column(row, "ema") for row in rows])
-            low = np.array([_column(row, "ema_low") for row in rows])
-            high = np.array([_column(row, "ema_high") for row in rows])
+            heights = np.array([number_of(row, "ema") for row in rows])
+            low = np.array([number_of(row, "ema_low") for row in rows])
+            high = np.array([number_of(row, "ema_high") for row in rows])
             place = np.arange(len(names)) + (index - 0.5) * 0.4
             axes.bar(
                 place,
@@ -400,34 +315,18 @@ def english_random(frames: Frames, context: Context) -> Drawing:
     )
 
 
-def _legend(figure: Figure, found: Sequence[Line], columns: int = 4) -> None:
-    """One legend for the whole figure, below it."""
-    handles = [
-        Line2D([], [], color=x.colour, marker=x.marker, linestyle=x.dash, label=x.label)
-        for x in found
-    ]
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=columns,
-        handlelength=2.6,
-        columnspacing=1.2,
-        handletextpad=0.5,
-    )
-
-
 def shot_curves(frames: Frames, context: Context) -> Drawing:
     """Figure 5: accuracy over the number of demonstrations."""
     lookup = cells_of(frames)
     found = lines(context)
     names = _tasks(context)
     figure = figures.new(TEXT_WIDTH, 3.3 + 0.16 * (len(found) // 4))
-    panels = _grid(figure, len(names), 3)
+    panels = grid(figure, len(names), 3)
     figures.outer_labels(panels, 3, "demonstrations", "exact-match accuracy")
     for axes, task in zip(panels, names, strict=True):
         for line in found:
             values = [
-                _column(lookup.get(line.model, line.mode, task, s, "all"), "ema")
+                number_of(lookup.get(line.model, line.mode, task, s, "all"), "ema")
                 for s in context.shots
             ]
             axes.plot(
@@ -441,7 +340,7 @@ def shot_curves(frames: Frames, context: Context) -> Drawing:
         axes.set_title(task)
         axes.set_ylim(-0.03, 1.03)
         axes.set_xticks(range(len(context.shots)), [str(s) for s in context.shots])
-    _legend(figure, found)
+    legend(figure, found)
     return Drawing(
         "shot_curves",
         figure,
@@ -469,7 +368,7 @@ def kappa_heatmap(frames: Frames, context: Context) -> Drawing:
             ]
             for line in found
         ]
-        values = _array([[_column(row, "kappa") for row in line] for line in rows])
+        values = array([[number_of(row, "kappa") for row in line] for line in rows])
         texts = [[_kappa_text(row) for row in line] for line in rows]
         image = figures.heatmap(
             axes,
@@ -480,7 +379,7 @@ def kappa_heatmap(frames: Frames, context: Context) -> Drawing:
             colours="PuOr",
             low=-1.0,
             high=1.0,
-            separators=_separators(found),
+            separators=separators(found),
         )
         axes.set_title(condition)
         axes.tick_params(axis="x", labelrotation=90)
@@ -500,7 +399,7 @@ def kappa_heatmap(frames: Frames, context: Context) -> Drawing:
 
 
 def _kappa_text(row: Mapping[str, Any] | None) -> str:
-    value = _column(row, "kappa")
+    value = number_of(row, "kappa")
     if row is None or np.isnan(value):
         return ""
     band = BANDS.get(str(row.get("kappa_band")), "")
@@ -555,7 +454,7 @@ def _spark(axes: Axes, row: Mapping[str, Any] | None, context: Context) -> None:
         spine.set_visible(True)
         spine.set_color("#CCCCCC")
     axes.set_xlim(-0.4, len(context.shots) - 0.6)
-    values = [_column(row, f"ema_{s}") for s in context.shots]
+    values = [number_of(row, f"ema_{s}") for s in context.shots]
     if row is None or np.isnan(values).all():
         axes.text(0.5, 0.5, "–", ha="center", va="center", transform=axes.transAxes)
         return
@@ -571,7 +470,7 @@ def _spark(axes: Axes, row: Mapping[str, Any] | None, context: Context) -> None:
         markersize=2,
         linewidth=1,
     )
-    tau = _column(row, "tau")
+    tau = number_of(row, "tau")
     words = label.replace("_1shot", "").replace("monotone_", "").replace("nan", "incomplete")
     text = words if np.isnan(tau) else f"{minus(f'{tau:.2f}')} {words}"
     axes.text(0.5, 0.04, text, ha="center", va="bottom", fontsize=6.5, transform=axes.transAxes)
@@ -597,7 +496,7 @@ def mcnemar_matrix(frames: Frames, context: Context) -> Drawing:
         f"α = {context.alpha:g}.",
     )
     if np.isnan(values).all():
-        return _nothing("mcnemar_matrix", "This run has no pair of models to compare.", *words)
+        return nothing("mcnemar_matrix", "This run has no pair of models to compare.", *words)
     return _matrix(
         "mcnemar_matrix",
         [line.label for line in found],
@@ -637,13 +536,13 @@ def parse_error_heatmap(frames: Frames, context: Context) -> Drawing:
 
     def blank(line: Line, task: str, shots: int) -> str:
         row = lookup.get(line.model, line.mode, task, shots, "all")
-        share, total = _column(row, "blank_rate"), _column(row, "parse_error_rate")
+        share, total = number_of(row, "blank_rate"), number_of(row, "parse_error_rate")
         return "\nB" if total > 0 and share > total / 2 else ""
 
     return _shot_heatmaps(
         "parse_error_heatmap",
         context,
-        lambda line, task, shots: _column(
+        lambda line, task, shots: number_of(
             lookup.get(line.model, line.mode, task, shots, "all"), "parse_error_rate"
         ),
         text,
@@ -667,7 +566,7 @@ def point_biserial(frames: Frames, context: Context) -> Drawing:
 
     def mark(line: Line, task: str, shots: int) -> str:
         row = lookup.get(line.model, line.mode, task, shots)
-        mark = "" if row is None else captions.stars(_column(row, "p_bonferroni"))
+        mark = "" if row is None else captions.stars(number_of(row, "p_bonferroni"))
         return f"\n{mark}" if mark else ""
 
     sizes = captions.between(int(v) for v in frame["family_size"].dropna())
@@ -693,7 +592,7 @@ def _point_biserial(row: Mapping[str, Any] | None) -> float:
     """The correlation of a row; NaN where a margin is zero and nothing can correlate."""
     if row is not None and "zero_margin" in str(row.get("flag")):
         return float("nan")
-    return _column(row, "point_biserial")
+    return number_of(row, "point_biserial")
 
 
 def _tolerance(name: str, frames: Frames, context: Context, mode: str | None) -> Drawing:
@@ -712,11 +611,11 @@ def _tolerance(name: str, frames: Frames, context: Context, mode: str | None) ->
     )
     frame = frame[(frame["shots"] == context.headline_shots) & frame["task"].isin(names)]
     if mode and not context.has_mode(mode):
-        return _nothing(name, NO_THINKING, *words)
+        return nothing(name, NO_THINKING, *words)
     if frame.empty:
-        return _nothing(name, NOTHING, *words)
+        return nothing(name, NOTHING, *words)
     figure = figures.new(TEXT_WIDTH, 1.65 * len(conditions) + 0.3 + 0.16 * len(found) / 4)
-    panels = _grid(figure, len(names) * len(conditions), len(names))
+    panels = grid(figure, len(names) * len(conditions), len(names))
     places = [(condition, task) for condition in conditions for task in names]
     for axes, (condition, task) in zip(panels, places, strict=True):
         part = frame[(frame["condition"] == condition) & (frame["task"] == task)]
@@ -735,7 +634,7 @@ def _tolerance(name: str, frames: Frames, context: Context, mode: str | None) ->
         axes.set_title(task if condition == "all" else f"{task}, {condition}")
         axes.set_ylim(-0.03, 1.03)
     figures.outer_labels(panels, len(names), "allowed |error|", "share of items")
-    _legend(figure, found)
+    legend(figure, found)
     return Drawing(name, figure, caption(context, *words, modes_words(context)))
 
 
@@ -756,10 +655,10 @@ def capability_profile(frames: Frames, context: Context) -> Drawing:
     names = _tasks(context)
     columns = 4
     figure = figures.new(TEXT_WIDTH, 0.7 + 0.95 * -(-len(found) // columns))
-    for axes, line in zip(_grid(figure, len(found), columns), found, strict=True):
+    for axes, line in zip(grid(figure, len(found), columns), found, strict=True):
         for index, shots in enumerate(context.shots):
             values = [
-                _column(lookup.get(line.model, line.mode, task, shots, "all"), "ema")
+                number_of(lookup.get(line.model, line.mode, task, shots, "all"), "ema")
                 for task in names
             ]
             axes.plot(
@@ -798,18 +697,18 @@ def thinking_pareto(frames: Frames, context: Context) -> Drawing:
         "thinking mode, English and random together.",
     )
     if not context.has_mode(THINKING):
-        return _nothing("thinking_pareto", NO_THINKING, *words)
+        return nothing("thinking_pareto", NO_THINKING, *words)
     found = [line for line in lines(context, baselines=False) if line.mode == THINKING]
     names = _tasks(context)
     figure = figures.new(TEXT_WIDTH, 3.9)
     left_out = set()
     seen: list[float] = []
-    panels = _grid(figure, len(names), 3)
+    panels = grid(figure, len(names), 3)
     figures.outer_labels(panels, 3, "mean thinking tokens", "exact-match accuracy")
     for axes, task in zip(panels, names, strict=True):
         for line in found:
             row = lookup.get(line.model, line.mode, task, context.headline_shots, "all")
-            tokens, ema = _column(row, "reasoning_tokens_mean"), _column(row, "ema")
+            tokens, ema = number_of(row, "reasoning_tokens_mean"), number_of(row, "ema")
             if not tokens > 0 or np.isnan(ema):
                 left_out.add(line.model)
                 continue
@@ -818,9 +717,9 @@ def thinking_pareto(frames: Frames, context: Context) -> Drawing:
         axes.set_title(task)
         axes.set_ylim(-0.03, 1.05)
     if not seen:
-        return _nothing("thinking_pareto", "No backend reported thinking tokens.", *words)
+        return nothing("thinking_pareto", "No backend reported thinking tokens.", *words)
     figures.log_axis(panels[0], seen)
-    _legend(figure, found)
+    legend(figure, found)
     missing = [context.label(m.key) for m in context.models if m.key in left_out]
     note = f"Without a token count on some task: {captions.join_words(missing)}." if missing else ""
     return Drawing("thinking_pareto", figure, caption(context, *words, note))
@@ -837,7 +736,7 @@ def leaderboard_pareto(frames: Frames, context: Context) -> Drawing:
     axes = figure.add_subplot()
     for line in found:
         row = board.get(line.mode, context.headline_shots, line.model)
-        x, y = _column(row, "macro_ema"), _column(row, "valid_response_rate")
+        x, y = number_of(row, "macro_ema"), number_of(row, "valid_response_rate")
         if np.isnan(x) or np.isnan(y):
             continue
         mean = tokens.get((line.model, line.mode), np.nan)
@@ -882,7 +781,7 @@ def _dominance(name: str, mode: str, frames: Frames, context: Context) -> Drawin
     )
     if not models:
         reason = NO_THINKING if mode == THINKING else NOTHING
-        return _nothing(name, reason, *words)
+        return nothing(name, reason, *words)
     frame = frames["mcnemar_models"]
     frame = frame[(frame["mode"] == mode) & (frame["condition"] == "all")]
     values = np.full((len(models), len(models)), np.nan)
@@ -891,7 +790,7 @@ def _dominance(name: str, mode: str, frames: Frames, context: Context) -> Drawin
             if i != j:
                 values[i, j] = dominance(frame, a.key, b.key)
     if np.isnan(values).all():
-        return _nothing(name, "This run has no pair of models to compare.", *words)
+        return nothing(name, "This run has no pair of models to compare.", *words)
     texts = [[f"{v:.2f}" for v in row] for row in values]
     return _matrix(
         name,
@@ -952,4 +851,4 @@ BUILDERS: dict[str, Callable[[Frames, Context], Drawing]] = {
 def build(name: str, frames: Frames, context: Context) -> Drawing:
     """Build one figure by name. Raises DataError for an unknown name or a missing input file."""
     require("figure", name, frames)
-    return BUILDERS[name](frames, in_task_order(context))
+    return BUILDERS[name](frames, in_task_order(context, TASKS))

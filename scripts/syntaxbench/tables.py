@@ -16,6 +16,17 @@ import pandas as pd
 from scripts.files import DataError
 from scripts.publishing import captions
 from scripts.publishing.captions import NON_THINKING, THINKING, Context, ModelInfo
+from scripts.publishing.layouts import (
+    INCOMPLETE_MARK,
+    Frames,
+    Lookup,
+    blocks,
+    by_model,
+    caption,
+    in_task_order,
+    value_of,
+    why_missing,
+)
 from scripts.publishing.tables import (
     Cell,
     Column,
@@ -35,39 +46,10 @@ from scripts.publishing.tables import (
 from scripts.syntaxbench.artefacts import require
 from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
-Frames = Mapping[str, pd.DataFrame]
-
-
 ALL_CONDITIONS = (*CONDITIONS, "all")
-INCOMPLETE_MARK = "†"
-BASELINES = "Baselines"
-BLOCKS = {THINKING: "Thinking", NON_THINKING: "Non-thinking"}
 
 
 # ---- looking things up -------------------------------------------------------------------------
-
-
-class Lookup:
-    """Rows of a statistics file by their key columns.
-
-    Raises DataError when a key column is missing or two rows share a key.
-    """
-
-    def __init__(self, name: str, frame: pd.DataFrame, keys: tuple[str, ...]) -> None:
-        lacking = sorted(set(keys) - set(frame.columns))
-        if lacking:
-            raise DataError(f"{name}.csv: no column {', '.join(lacking)}; compute statistics again")
-        self.name = name
-        self._rows: dict[tuple[object, ...], dict[str, Any]] = {}
-        for index, row in enumerate(frame.to_dict("records"), start=2):
-            key = tuple(row[k] for k in keys)
-            if key in self._rows:
-                raise DataError(f"{name}.csv, line {index}: second row for {key}")
-            self._rows[key] = {str(k): v for k, v in row.items()}
-
-    def get(self, *key: object) -> dict[str, Any] | None:
-        """The row of a key, None when there is none."""
-        return self._rows.get(tuple(key))
 
 
 def cells_of(frames: Frames) -> Lookup:
@@ -75,49 +57,9 @@ def cells_of(frames: Frames) -> Lookup:
     return Lookup("cells", frames["cells"], ("model", "mode", "task", "shots", "condition"))
 
 
-def blocks(context: Context, modes: Iterable[str]) -> list[tuple[ModelInfo, str, str]]:
-    """The rows of a table by model: (model, mode, block), baselines last.
-
-    A mode that no model of the run has still lists every model, so that the table says why it is
-    empty; otherwise a block lists the models that have the mode.
-    """
-    out: list[tuple[ModelInfo, str, str]] = []
-    for mode in modes:
-        have = [m for m in context.models if mode in m.modes] or list(context.models)
-        out += [(m, mode, BLOCKS[mode]) for m in have]
-    return out + [(m, NON_THINKING, BASELINES) for m in context.baselines]
-
-
-def why_missing(model: ModelInfo, mode: str, row: Mapping[str, Any] | None) -> str:
-    """The reason of a missing cell, from the roster first and the row's flag second."""
-    reason = model.missing_mode(mode)
-    if reason:
-        return reason
-    if row is None:
-        return captions.NOT_EVALUATED
-    if row.get("condition") == "all" and row.get("n"):
-        flags = str(row.get("flag")).split(";")
-        if "missing" in flags:
-            return "not estimated: one condition is missing"
-    flag = row.get("flag")
-    return captions.NOT_ESTIMATED if is_missing(flag) else captions.reason_for(flag)
-
-
-def by_model(
-    context: Context,
-    modes: Iterable[str],
-    fill: Callable[[ModelInfo, str], Iterable[Cell]],
-) -> list[Row]:
-    """One row per model and mode, filled by a function of both."""
-    return [
-        Row((model.label,), tuple(fill(model, mode)), block, model.baseline)
-        for model, mode, block in blocks(context, modes)
-    ]
-
-
 def incomplete(row: Mapping[str, Any] | None) -> str:
     """The mark of a cell with fewer items than planned."""
-    planned, n = _value(row, "n_expected"), _value(row, "n")
+    planned, n = value_of(row, "n_expected"), value_of(row, "n")
     if is_missing(planned) or is_missing(n) or int(n) >= int(planned):
         return ""
     return INCOMPLETE_MARK
@@ -127,17 +69,6 @@ def incomplete_note(rows: Iterable[Row]) -> list[str]:
     """The note on incomplete cells, where a table has any; the CSV's `_n` columns say how many."""
     marked = any(INCOMPLETE_MARK in cell.mark for row in rows for cell in row.cells)
     return [f"{INCOMPLETE_MARK} fewer items than planned."] if marked else []
-
-
-def in_task_order(context: Context) -> Context:
-    """The context with its tasks in the benchmark's own order, however the parameters were sorted.
-
-    Raises DataError for a task that the benchmark does not have.
-    """
-    unknown = sorted(set(context.tasks) - set(TASKS))
-    if unknown:
-        raise DataError(f"unknown task(s) {', '.join(unknown)}; known: {', '.join(TASKS)}")
-    return replace(context, tasks={t: context.tasks[t] for t in TASKS if t in context.tasks})
 
 
 def item_words(frames: Frames, context: Context) -> str:
@@ -153,16 +84,8 @@ def headline(context: Context) -> str:
     return captions.shots_words(context.headline_shots)
 
 
-def _caption(context: Context, *sentences: str) -> str:
-    return " ".join([*(s for s in sentences if s), captions.run_sentence(context)])
-
-
 def _percent_row(row: Mapping[str, Any] | None, column: str, reason: str) -> Cell:
     return number(None if row is None else row.get(column), percent, reason=reason)
-
-
-def _value(row: Mapping[str, Any] | None, column: str) -> Any:
-    return None if row is None else row.get(column)
 
 
 # ---- the tables --------------------------------------------------------------------------------
@@ -186,7 +109,7 @@ def tasks(frames: Frames, context: Context) -> Table:
     shots = captions.join_words(str(s) for s in context.shots)
     return Table(
         "tasks",
-        _caption(
+        caption(
             context,
             "The tasks of SyntaxBench with their items per condition.",
             f"Every item is asked with {shots} demonstrations.",
@@ -210,16 +133,16 @@ def _leaderboard(name: str, mode: str, frames: Frames, context: Context) -> Tabl
         row = lookup.get(row_mode, context.headline_shots, model.key)
         reason = why_missing(model, row_mode, row)
         macro = number(
-            _value(row, "macro_ema"),
+            value_of(row, "macro_ema"),
             decimal,
-            low=_value(row, "macro_low"),
-            high=_value(row, "macro_high"),
+            low=value_of(row, "macro_low"),
+            high=value_of(row, "macro_high"),
             reason=reason,
         )
         rest = (
-            number(_value(row, "valid_response_rate"), decimal, reason=reason),
-            number(_value(row, "parse_error_rate"), decimal, reason=reason),
-            whole(_value(row, "tasks"), reason=reason),
+            number(value_of(row, "valid_response_rate"), decimal, reason=reason),
+            number(value_of(row, "parse_error_rate"), decimal, reason=reason),
+            whole(value_of(row, "tasks"), reason=reason),
         )
         entries.append(Row((model.label,), (macro, *rest), block, model.baseline))
     columns = (
@@ -231,7 +154,7 @@ def _leaderboard(name: str, mode: str, frames: Frames, context: Context) -> Tabl
     ranked = _with_rank(rank_columns(columns, entries))
     return Table(
         name,
-        _caption(
+        caption(
             context,
             f"Leaderboard at {headline(context)}, {captions.MODE_LABELS[mode]} mode, English and "
             "random items together.",
@@ -354,7 +277,7 @@ def reasoning_mode_case(frames: Frames, context: Context) -> Table:
         ]
     return Table(
         "reasoning_mode_case",
-        _caption(context, subject),
+        caption(context, subject),
         ("Shots",),
         columns,
         tuple(rows),
@@ -371,7 +294,7 @@ def _case_row(lookup: Lookup, tests: Lookup, model: ModelInfo, task: str, shots:
         why_missing(model, mode, row)
         for mode, row in zip((NON_THINKING, THINKING), pair, strict=True)
     ]
-    values = [(_value(row, "ema"), _value(row, "kappa")) for row in pair]
+    values = [(value_of(row, "ema"), value_of(row, "kappa")) for row in pair]
     shown = [
         number(value, decimal, reason=reason)
         for couple, reason in zip(values, reasons, strict=True)
@@ -383,20 +306,20 @@ def _case_row(lookup: Lookup, tests: Lookup, model: ModelInfo, task: str, shots:
         None if is_missing(a) or is_missing(b) else float(a) - float(b)
         for a, b in zip(values[0], values[1], strict=True)
     ]
-    mark = captions.stars(_value(test, "p_bonferroni"))
+    mark = captions.stars(value_of(test, "p_bonferroni"))
     return Row(
         (captions.shots_words(shots),),
         (
             *shown,
             number(deltas[0], signed, reason=lost, mark=mark),
             number(deltas[1], signed, reason=lost),
-            whole(_value(test, "b01"), reason=lost),
-            whole(_value(test, "b10"), reason=lost),
+            whole(value_of(test, "b01"), reason=lost),
+            whole(value_of(test, "b10"), reason=lost),
             number(
-                _value(test, "odds_ratio"),
+                value_of(test, "odds_ratio"),
                 _odds_ratio,
                 reason=lost,
-                extra=tuple((name, _value(test, name)) for name in ("p", "p_exact")),
+                extra=tuple((name, value_of(test, name)) for name in ("p", "p_exact")),
             ),
         ),
     )
@@ -408,7 +331,7 @@ def _odds_ratio(value: float) -> str:
 
 def _exact_note(tests: Lookup, model: ModelInfo, task: str, context: Context) -> list[str]:
     """The exact binomial p of the rows that have one: those with few discordant pairs."""
-    found = [(s, _value(tests.get(model.key, task, s, "all"), "p_exact")) for s in context.shots]
+    found = [(s, value_of(tests.get(model.key, task, s, "all"), "p_exact")) for s in context.shots]
     parts = [f"{captions.shots_words(s)}: {p_value(p)}" for s, p in found if not is_missing(p)]
     return [f"Exact binomial p where discordant pairs are few: {', '.join(parts)}."] * bool(parts)
 
@@ -418,7 +341,7 @@ def _class_note(lookup: Lookup, model: ModelInfo, task: str, context: Context) -
     parts = []
     for mode in (NON_THINKING, THINKING):
         row = lookup.get(model.key, mode, task, context.headline_shots, "all")
-        tpr, tnr = _value(row, "tpr"), _value(row, "tnr")
+        tpr, tnr = value_of(row, "tpr"), value_of(row, "tnr")
         if not (is_missing(tpr) or is_missing(tnr)):
             parts.append(
                 f"{captions.MODE_LABELS[mode]} TPR {decimal(tpr, 4)}, TNR {decimal(tnr, 4)}"
@@ -444,13 +367,13 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
             for condition in CONDITIONS:
                 row = lookup.get(model.key, row_mode, task, context.headline_shots, condition)
                 yield number(
-                    _value(row, "ema"),
+                    value_of(row, "ema"),
                     percent,
-                    low=_value(row, "ema_low"),
-                    high=_value(row, "ema_high"),
+                    low=value_of(row, "ema_low"),
+                    high=value_of(row, "ema_high"),
                     reason=why_missing(model, row_mode, row),
                     mark=marks[task, condition].get(model.key, "") + incomplete(row),
-                    extra=(("n", _value(row, "n")),),
+                    extra=(("n", value_of(row, "n")),),
                 )
 
     rows = rank_columns(columns, by_model(context, [mode], fill))
@@ -462,7 +385,7 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
     )
     return Table(
         name,
-        _caption(
+        caption(
             context,
             f"Exact-match accuracy (%) at {headline(context)}, "
             f"{captions.MODE_LABELS[mode]} mode, by task and condition; "
@@ -548,7 +471,7 @@ def shots(frames: Frames, context: Context) -> Table:
     rows = by_model(context, (THINKING, NON_THINKING), fill)
     return Table(
         "shots",
-        _caption(
+        caption(
             context,
             "Exact-match accuracy (%) by number of demonstrations, English and random together; "
             f"{item_words(frames, context)}.",
@@ -572,18 +495,18 @@ def kappa(frames: Frames, context: Context) -> Table:
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in names:
             row = lookup.get(model.key, mode, task, context.headline_shots, "all")
-            band = _value(row, "kappa_band")
+            band = value_of(row, "kappa_band")
             yield number(
-                _value(row, "kappa"),
+                value_of(row, "kappa"),
                 decimal,
                 reason=why_missing(model, mode, row),
                 detail="" if is_missing(band) else str(band).replace("_", " "),
-                extra=(("kind", _value(row, "kappa_kind")),),
+                extra=(("kind", value_of(row, "kappa_kind")),),
             )
 
     return Table(
         "kappa",
-        _caption(
+        caption(
             context,
             f"Cohen's κ at {headline(context)}, English and random together; "
             f"{item_words(frames, context)}.",
@@ -639,7 +562,7 @@ def _mcnemar(name: str, mode: str, frames: Frames, context: Context) -> Table:
     )
     return Table(
         name,
-        _caption(
+        caption(
             context,
             f"Pairwise McNemar tests in {captions.MODE_LABELS[mode]} mode, English and random "
             "together: significant task and shot cells out of the tested ones, "
@@ -686,18 +609,22 @@ def kendall(frames: Frames, context: Context) -> Table:
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in context.tasks:
             row = lookup.get(model.key, mode, task, "all")
-            label = _value(row, "label")
+            label = value_of(row, "label")
             words = "" if is_missing(label) else str(label).replace("_", " ")
             reason = why_missing(model, mode, row)
             if reason == captions.FLAGS["constant"] or words == "flat":
                 reason = "flat: all shot counts have the same accuracy"
             yield number(
-                _value(row, "tau"), decimal, reason=reason, detail=words, extra=(("label", label),)
+                value_of(row, "tau"),
+                decimal,
+                reason=reason,
+                detail=words,
+                extra=(("label", label),),
             )
 
     return Table(
         "kendall",
-        _caption(
+        caption(
             context,
             "Kendall's τ (tau-b) between the number of demonstrations "
             f"({captions.join_words(str(s) for s in context.shots)}) and exact-match accuracy, "
@@ -723,13 +650,13 @@ def english_random_gap(frames: Frames, context: Context) -> Table:
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in context.tasks:
             row = lookup.get(model.key, mode, task, context.headline_shots)
-            gap = _value(row, "gap")
+            gap = value_of(row, "gap")
             cell = number(
                 gap,
                 lambda v: signed(100 * v, 1),
                 reason=why_missing(model, mode, row),
-                mark=captions.stars(_value(row, "p_bonferroni")),
-                extra=(("p_bonferroni", _value(row, "p_bonferroni")), ("q", _value(row, "q"))),
+                mark=captions.stars(value_of(row, "p_bonferroni")),
+                extra=(("p_bonferroni", value_of(row, "p_bonferroni")), ("q", value_of(row, "q"))),
             )
             if not cell.missing and float(gap) != 0.0 and not model.baseline:
                 cell = replace(cell, tint="row" if gap > 0 else "column")
@@ -738,7 +665,7 @@ def english_random_gap(frames: Frames, context: Context) -> Table:
     sizes = captions.between(int(v) for v in frame["family_size"].dropna())
     return Table(
         "english_random_gap",
-        _caption(
+        caption(
             context,
             f"English minus random exact-match accuracy (percentage points) at "
             f"{headline(context)}; {item_words(frames, context)}."
@@ -783,12 +710,12 @@ def parse_errors(frames: Frames, context: Context) -> Table:
                 yield replace(
                     cell,
                     detail="; ".join(shown),
-                    extra=tuple((part, _value(row, part)) for part in parts),
+                    extra=tuple((part, value_of(row, part)) for part in parts),
                 )
 
     return Table(
         "parse_errors",
-        _caption(
+        caption(
             context,
             "Parse-error rate (%) by task and number of demonstrations, English and random "
             f"together; {item_words(frames, context)}.",
@@ -822,10 +749,10 @@ def _delta(name: str, task: str, frames: Frames, context: Context) -> Table:
             row = lookup.get(model.key, mode, task, context.headline_shots, condition)
             reason = why_missing(model, mode, row)
             cells = [
-                number(_value(row, f"delta_{c.key}"), lambda v: decimal(v, 2), reason=reason)
+                number(value_of(row, f"delta_{c.key}"), lambda v: decimal(v, 2), reason=reason)
                 for c in columns[:-1]
             ]
-            total = whole(_value(row, "delta_n"), reason=reason)
+            total = whole(value_of(row, "delta_n"), reason=reason)
             first = condition == ALL_CONDITIONS[0]
             rows.append(
                 Row(
@@ -838,7 +765,7 @@ def _delta(name: str, task: str, frames: Frames, context: Context) -> Table:
             )
     return Table(
         name,
-        _caption(
+        caption(
             context,
             f"Signed error (answer − truth) of the valid replies to {task} at {headline(context)}.",
         ),
@@ -872,12 +799,12 @@ def thinking_cost(frames: Frames, context: Context) -> Table:
         for model in models or context.models:
             row = lookup.get(model.key, THINKING, task, context.headline_shots, "all")
             found.append((model, row, why_missing(model, THINKING, row)))
-        found.sort(key=lambda entry: _missing_last(_value(entry[1], "ema_per_reasoning_token")))
+        found.sort(key=lambda entry: _missing_last(value_of(entry[1], "ema_per_reasoning_token")))
         for model, row, reason in found[:shown]:
             rows.append(_cost_row(task, model, row, reason))
     return Table(
         "thinking_cost",
-        _caption(
+        caption(
             context,
             f"Accuracy per thinking token at {headline(context)} in thinking mode, English and "
             f"random together: the first {shown} models of every task."
@@ -903,7 +830,7 @@ def _missing_last(value: object) -> tuple[bool, float]:
 
 
 def _cost_row(task: str, model: ModelInfo, row: Mapping[str, Any] | None, reason: str) -> Row:
-    tokens = _value(row, "reasoning_tokens_mean")
+    tokens = value_of(row, "reasoning_tokens_mean")
     ratio_reason = reason
     if row is not None and is_missing(tokens):
         reason = "not reported by the backend"
@@ -915,7 +842,7 @@ def _cost_row(task: str, model: ModelInfo, row: Mapping[str, Any] | None, reason
         (
             _percent_row(row, "ema", why_missing(model, THINKING, row)),
             number(tokens, lambda v: captions.count(round(v)), reason=reason),
-            number(_value(row, "ema_per_reasoning_token"), _ratio, reason=ratio_reason),
+            number(value_of(row, "ema_per_reasoning_token"), _ratio, reason=ratio_reason),
         ),
     )
 
@@ -942,7 +869,7 @@ def effect_sizes(frames: Frames, context: Context) -> Table:
     rows = [_effect_row(row, context) for row in order.head(shown).to_dict("records")]
     return Table(
         "effect_sizes",
-        _caption(
+        caption(
             context,
             f"The largest effect sizes between two models at {headline(context)} in "
             f"{captions.MODE_LABELS[mode]} mode, English and random together."
@@ -996,7 +923,7 @@ def class_conditional(frames: Frames, context: Context) -> Table:
             for task in names:
                 row = lookup.get(model.key, mode, task, context.headline_shots, condition)
                 reason = why_missing(model, mode, row)
-                cells += [number(_value(row, k), decimal, reason=reason) for k, _ in measures]
+                cells += [number(value_of(row, k), decimal, reason=reason) for k, _ in measures]
             rows.append(
                 Row(
                     (model.label, condition),
@@ -1009,7 +936,7 @@ def class_conditional(frames: Frames, context: Context) -> Table:
             )
     return Table(
         "class_conditional",
-        _caption(
+        caption(
             context,
             f"Class-conditional rates of the yes/no tasks at {headline(context)}.",
             "TPR and TNR: share of the yes and of the no items that are answered rightly.",
@@ -1048,4 +975,4 @@ BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
 def build(name: str, frames: Frames, context: Context) -> Table:
     """Build one table by name. Raises DataError for an unknown name or a missing input file."""
     require("table", name, frames)
-    return BUILDERS[name](frames, in_task_order(context))
+    return BUILDERS[name](frames, in_task_order(context, TASKS))
