@@ -43,22 +43,29 @@ class NoSuchDateError(DataError):
 class CalendarRangeError(DataError):
     """A day that a calendar cannot name, or a date of a year that it does not reach.
 
-    `day` is the date as text, `calendar` the calendar's name, `first` and `last` its range.
+    `day` is the date as text, `calendar` the calendar's name, `span` its first and last Gregorian
+    day, `remedy` what to do; `problem` is the verb of the message.
     """
 
-    def __init__(self, day: str, calendar: str, first: str, last: str, remedy: str) -> None:
-        self.day, self.calendar, self.first, self.last = day, calendar, first, last
-        self.remedy = remedy
-        super().__init__(
-            f"{day} is outside the range of the {calendar} calendar, {first} to {last}: {remedy}"
-        )
+    def __init__(
+        self,
+        day: str,
+        calendar: str,
+        span: tuple[date, date],
+        remedy: str,
+        problem: str = "is outside the range of",
+    ) -> None:
+        self.day, self.calendar, self.span = day, calendar, span
+        self.remedy, self.problem = remedy, problem
+        first, last = (each.isoformat() for each in span)
+        super().__init__(f"{day} {problem} the {calendar} calendar, {first} to {last}: {remedy}")
 
-    def __reduce__(self) -> tuple[type[CalendarRangeError], tuple[str, str, str, str, str]]:
+    def __reduce__(self) -> tuple[type[CalendarRangeError], tuple[object, ...]]:
         """Rebuild from all parts, so that the error passes between processes."""
-        return type(self), (self.day, self.calendar, self.first, self.last, self.remedy)
+        return type(self), (self.day, self.calendar, self.span, self.remedy, self.problem)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class HijriDate:
     """A Hijri date: month 1 (Muharram) to 12, and the table that it comes from."""
 
@@ -123,9 +130,7 @@ def from_hijri(
         raise _no_such_date(text, "tabular civil Hijri", month, length)
     ordinal = _tabular_ordinal(year, month, day)
     if ordinal > date.max.toordinal():
-        raise CalendarRangeError(
-            text, "Gregorian", date.min.isoformat(), date.max.isoformat(), "leave the date out"
-        )
+        raise CalendarRangeError(text, "Gregorian", (date.min, date.max), "leave the date out")
     result = date.fromordinal(ordinal)
     if result == UMM_AL_QURA_DAYS[0]:
         raise NoSuchDateError(
@@ -222,28 +227,15 @@ def _no_such_lunar_date(asked: LunarDate) -> NoSuchDateError:
 
 
 def _outside_umm_al_qura(text: str) -> CalendarRangeError:
-    first, last = (day.isoformat() for day in UMM_AL_QURA_DAYS)
-    return CalendarRangeError(
-        text,
-        "Umm al-Qura",
-        first,
-        last,
-        "leave the date out, or set hijri_outside_range: tabular_civil",
-    )
+    remedy = "leave the date out, or set hijri_outside_range: tabular_civil"
+    return CalendarRangeError(text, "Umm al-Qura", UMM_AL_QURA_DAYS, remedy)
 
 
 def _before_hijri_epoch(text: str) -> CalendarRangeError:
-    return CalendarRangeError(
-        text,
-        "tabular civil Hijri",
-        HIJRI_EPOCH.isoformat(),
-        date.max.isoformat(),
-        "leave the date out; no Hijri date precedes the Hijra",
-    )
+    remedy = "leave the date out; no Hijri date precedes the Hijra"
+    return CalendarRangeError(text, "tabular civil Hijri", (HIJRI_EPOCH, date.max), remedy)
 
 
 def _outside_lunar(text: str) -> CalendarRangeError:
-    first, last = (day.isoformat() for day in LUNAR_DAYS)
-    return CalendarRangeError(
-        text, "Chinese lunar", first, last, "leave the date out of the lunar variant"
-    )
+    remedy = "leave the date out of the lunar variant"
+    return CalendarRangeError(text, "Chinese lunar", LUNAR_DAYS, remedy)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scripts.dates import calendars
 from scripts.files import read_json
 from scripts.statistics import (
     agreement,
     bootstrap,
-    calendars,
     contingency,
     council,
     effects,

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scripts.statistics import calendars, council, errors, flags, proportions, wald
+from scripts.dates import calendars
+from scripts.statistics import council, errors, flags, proportions, wald
 from scripts.tokenisation.weights import normalise_weights, rounded_weights
 
 
