@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+#: Weights of split, delimiter, inflation and divergence in the earlier metric (Bhatia et al. 2025a)
+#: before they are scaled to sum to 1: 0.1818, 0.1818, 0.0909, 0.5455 in table 7.
+ORIGINAL_WEIGHTS = (0.10, 0.10, 0.05, 0.30)
+
 
 def normalise_weights(raw: Sequence[float]) -> list[float]:
     """Scale non-negative weights so that they sum to 1; ValueError when they cannot be."""
