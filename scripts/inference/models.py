@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +70,15 @@ def load_tokenizer(spec: ModelSpec) -> Any:
 def load(spec: ModelSpec, device: str | None = None) -> tuple[Any, Any]:
     """(model, tokenizer) in evaluation mode on `device` (default: the GPU where there is one).
 
-    Raises BackendError when the weights are not there or cannot be read.
+    With no `device`, an entry with `tensor_parallel` above 1 is spread over the GPUs layer by layer
+    (`device_map` of accelerate): it is larger than one of them.
+
+    Raises BackendError when the weights are not there or cannot be read, or the GPUs are too few.
     """
     where, options = location(spec)
+    spread = device is None and _needs_several_gpus(spec)
+    if spread:
+        options["device_map"] = "auto"
     tokenizer = load_tokenizer(spec)
     try:
         model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=dtype(spec), **options)
@@ -81,9 +87,51 @@ def load(spec: ModelSpec, device: str | None = None) -> tuple[Any, Any]:
             f"models.{spec.name}: cannot load {where} ({error}); if a file there is damaged or "
             "half downloaded, delete the folder and run again"
         ) from error
-    model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if not spread:
+        model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     model.eval()
     return model, tokenizer
+
+
+def _needs_several_gpus(spec: ModelSpec) -> bool:
+    """True when the entry asks for more than one GPU; on a machine without any, the CPU serves."""
+    wanted = int(spec.options.get("tensor_parallel", 1))
+    if wanted == 1 or not torch.cuda.is_available():
+        return False
+    found = torch.cuda.device_count()
+    if found < wanted:  # accelerate would put the rest on the CPU or the disk, and never finish
+        raise BackendError(
+            f"models.{spec.name}: needs {wanted} GPUs (tensor_parallel), {found} are visible"
+        )
+    return True
+
+
+@torch.no_grad()
+def state_batches(
+    model: Any, sequences: Sequence[Sequence[int]], size: int = 16
+) -> Iterator[tuple[list[int], list[torch.Tensor]]]:
+    """Hidden states of token sequences, one forward pass each, all layers at once.
+
+    Yields (indices of the sequences, states): the states are L + 1 tensors of shape (sequences,
+    tokens, width) in the model's precision, each on the device of its layer, the embeddings first
+    and the last after the final norm. A batch holds up to `size` sequences of one length, so that
+    nothing is padded. The output layer over the vocabulary is not computed.
+    """
+    decoder = model.get_decoder()
+    expected = model.config.get_text_config().num_hidden_layers + 1
+    by_length: dict[int, list[int]] = {}
+    for index, sequence in enumerate(sequences):
+        by_length.setdefault(len(sequence), []).append(index)
+    for _, indices in sorted(by_length.items()):
+        for begin in range(0, len(indices), size):
+            chosen = indices[begin : begin + size]
+            ids = torch.tensor([list(sequences[i]) for i in chosen], device=model.device)
+            states = decoder(ids, output_hidden_states=True, use_cache=False).hidden_states
+            if len(states) != expected:
+                raise BackendError(
+                    f"{type(model).__name__}: {len(states)} hidden states, expected {expected}"
+                )
+            yield chosen, list(states)
 
 
 @torch.no_grad()  # not inference mode: a probe may train on these tensors
@@ -93,9 +141,8 @@ def hidden_states(model: Any, tokenizer: Any, texts: Sequence[str]) -> list[torc
     Each tensor has shape (L + 1, tokens, width) in float32 on the CPU: the embeddings first, then
     the output of each of the L layers (the last after the final norm, as `transformers` gives it).
     """
-    out: list[torch.Tensor] = []
-    for text in texts:
-        encoded = tokenizer(text, return_tensors="pt").to(model.device)
-        states = model(**encoded, output_hidden_states=True, use_cache=False).hidden_states
-        out.append(torch.stack([state[0] for state in states]).float().cpu())
+    sequences = [tokenizer(text)["input_ids"] for text in texts]
+    out = [torch.empty(0)] * len(texts)
+    for (index,), states in state_batches(model, sequences, size=1):
+        out[index] = torch.stack([state[0].float().cpu() for state in states])
     return out
