@@ -1,17 +1,11 @@
-"""The items as a data set for others: flat JSONL per task, licences, and a Croissant record.
-
-Croissant: https://docs.mlcommons.org/croissant/docs/croissant-spec.html (version 1.0). No date
-stands in the record, so the same items give the same bytes.
-"""
+"""The items as a data set for others: flat JSONL per task, licences, and a Croissant record."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import mlcroissant as mlc
-
+from scripts.publishing.croissant import Column, DataSet, Table, licence_lines, licences, record
 from scripts.records import Item
 from scripts.syntaxbench.tasks import TASKS, Task, task_named
 
@@ -50,37 +44,18 @@ def flat_rows(items: Sequence[Item], demonstrations: Sequence[Item]) -> list[dic
     return [flat_row(item, split) for split, part in parts for item in part]
 
 
-def _columns(task: Task) -> dict[str, Any]:
-    """Column name to Croissant data type."""
-    text, integer = mlc.DataType.TEXT, mlc.DataType.INTEGER
-    columns = dict.fromkeys(("item_id", "split", "condition", "corpus", "pair"), text)
-    columns["answer"] = integer if task.kind == "integer" else text
-    for name in task.inputs:
-        columns[name] = integer if name in _INTEGERS else text
-    if not task.core:
-        columns |= {"source_document": text, "source_title": text, "source_visit": integer}
-    return columns
-
-
-def _record_set(task: Task) -> mlc.RecordSet:
-    file = f"{task.name}.jsonl"
-    fields = [
-        mlc.Field(
-            id=f"{task.name}/{column}",
-            name=column,
-            data_types=[kind],
-            is_array=column in _LISTS or None,
-            array_shape="-1" if column in _LISTS else None,
-            source=mlc.Source(file_object=file, extract=mlc.Extract(column=column)),
-        )
-        for column, kind in _columns(task).items()
+def _table(task: Task) -> Table:
+    columns = [Column(name) for name in ("item_id", "split", "condition", "corpus", "pair")]
+    columns.append(Column("answer", "integer" if task.kind == "integer" else "text"))
+    columns += [
+        Column(name, "integer" if name in _INTEGERS else "text", name in _LISTS)
+        for name in task.inputs
     ]
-    return mlc.RecordSet(
-        id=task.name,
-        name=task.name,
-        description=f"{task.group}: {task.description}; answer: {task.output}.",
-        fields=fields,
-    )
+    if not task.core:
+        columns += [Column("source_document"), Column("source_title")]
+        columns.append(Column("source_visit", "integer"))
+    description = f"{task.group}: {task.description}; answer: {task.output}."
+    return Table(task.name, description, tuple(columns))
 
 
 def croissant(
@@ -90,29 +65,14 @@ def croissant(
 
     `corpora` are the configuration's entries by role: their licences are the data set's.
     """
-    tasks = [task for name, task in TASKS.items() if f"{name}.jsonl" in files]
-    record = mlc.Metadata(
+    data_set = DataSet(
         name=NAME,
         description=f"{DESCRIPTION} Seed {seed}.",
         version=VERSION,
-        license=sorted({str(entry["licence"]) for entry in corpora.values()}),
-        conforms_to=["http://mlcommons.org/croissant/1.0"],
-        in_language=["en"],
-        distribution=[
-            mlc.FileObject(
-                id=f"{task.name}.jsonl",
-                name=f"{task.name}.jsonl",
-                content_url=f"{task.name}.jsonl",
-                content_size=f"{len(files[f'{task.name}.jsonl'])} B",
-                encoding_formats=["application/jsonlines"],
-                sha256=hashlib.sha256(files[f"{task.name}.jsonl"]).hexdigest(),
-            )
-            for task in tasks
-        ],
-        record_sets=[_record_set(task) for task in tasks],
+        licences=licences(corpora),
+        languages=["en"],
     )
-    out: dict[str, Any] = record.to_json()
-    return out
+    return record(data_set, [_table(task) for task in TASKS.values()], files)
 
 
 def licence_note(
@@ -125,13 +85,7 @@ def licence_note(
         "Random strings are generated and carry no rights. The English side comes from:",
         "",
     ]
-    for role, entry in sorted(corpora.items()):
-        lines.append(
-            f"- **{entry['label']}** ({role}): {entry['licence']}. {entry['attribution']}."
-        )
-        address = entry.get("url") or entry.get("mediawiki", {}).get("api")
-        if address:
-            lines.append(f"  Source: <{address}>")
+    lines += licence_lines(corpora)
     titles = sorted(
         {(row["source_title"], row["source_document"]) for row in rows if "source_title" in row}
     )
