@@ -77,22 +77,25 @@ def dates_in_question(item: Item, options: Options) -> list[str]:
 
 
 def times_in_question(item: Item) -> list[str]:
-    """The times of day that stand in the question, in their order there."""
-    found = [match[0] for match in _TIME.finditer(item.inputs["question"])]
-    if len(found) != len(item.inputs["times"]):
-        raise DataError(f"{item.item_id}: {len(found)} times in its question, expected others")
-    return found
+    """The times of day of the question; DataError when one does not stand in it.
+
+    A translation may name two times in another order, so each is looked for by itself.
+    """
+    found = Counter(match[0] for match in _TIME.finditer(item.inputs["question"]))
+    missing = Counter(item.inputs["times"]) - found
+    if missing:
+        raise DataError(f"{item.item_id}: the time {min(missing)} is not in its question")
+    return list(item.inputs["times"])
 
 
 def solve(item: Item, options: Options) -> str:
     """The right answer from the question's own text and its operation.
 
-    An operation that is not computed (`none`) gives the first date, or `unknown`: no answer is
-    looked up.
+    Where the operation is not known (kind `none`) it says so: no answer is looked up.
     """
     operation = item.inputs["operation"]
     if operation["kind"] == "none":
-        return "unknown"
+        return answer_words.refusal_phrases(item.factors["language"])[0]
     answer = recompute(operation, dates_in_question(item, options), times_in_question(item))
     return spoken(str(answer["value"]), answer["kind"], item, options)
 
