@@ -26,6 +26,12 @@ FLAGS = {
     "missing": "not evaluated",
     "incomplete": "not estimated: the cell is incomplete",
     "too_few": "not estimated: fewer than three points",
+    "collinear": "not estimated: the predictors are collinear",
+    "singular": "a variance was estimated as zero",
+    "few_levels": "few levels of a grouping factor",
+    "few_clusters": "not estimated: too few clusters",
+    "few_permutations": "not estimated: too few permutations",
+    "not_converged": "not estimated: the fit did not converge",
 }
 NOT_EVALUATED = "not evaluated"
 NOT_ESTIMATED = "not estimated"
@@ -57,7 +63,8 @@ class Context:
     """The facts of one run that tables, figures and captions speak of.
 
     `tasks` maps a task to its items per condition (its seed questions where `options` has a number
-    of `variants` of each), in display order; `models` and `baselines` are in display order too. Built from the parameters of a rule by `from_params`.
+    of `variants` of each), in display order; `models` and `baselines` are in display order too.
+    Built from the parameters of a rule by `from_params`.
     """
 
     kind: str
@@ -328,21 +335,31 @@ RUN_BOX = {
 }
 
 
-def setup_latex(context: Context, results: str = "../..") -> str:
-    r"""The file `setup.tex`: where the results are, and conditionals on the kind of run.
+BENCHMARKS = ("syntaxbench", "multitempbench")
 
-    `results` is the results directory as seen from the build directory. Defines `\ResultsDir`,
-    `\RunTitle`, `\RunText` and the conditionals `\ifthinking`, `\ifbothmodes`, `\ifembedded`,
-    `\ifreplay`, `\iffullrun`.
+
+def setup_latex(contexts: Mapping[str, Context], results: str = "../..") -> str:
+    r"""The file `setup.tex`: where the results are, and conditionals on the run.
+
+    `contexts` has one context per benchmark of the run; `results` is the results directory as seen
+    from the build directory. Defines `\ResultsDir`, `\RunTitle`, `\RunText`, one conditional per
+    benchmark (`\ifsyntaxbench` …), `\ifthinking`, `\ifnonthinking` and `\ifbothmodes` (of
+    SyntaxBench's models), `\ifembedded`, `\ifreplay` and `\iffullrun`.
     """
-    title, text = RUN_BOX[context.kind]
+    kinds = {context.kind for context in contexts.values()}
+    if len(kinds) != 1:
+        raise DataError(f"one paper has one kind of run, found {sorted(kinds) or 'none'}")
+    kind = kinds.pop()
+    title, text = RUN_BOX[kind]
+    modes = contexts.get("syntaxbench")
     states = {
-        "thinking": context.has_mode(THINKING),
-        "nonthinking": context.has_mode(NON_THINKING),
-        "bothmodes": facts(context)["both_modes_count"] > 0,
-        "embedded": context.kind == "embedded",
-        "replay": context.kind == "replay",
-        "fullrun": context.kind == "full",
+        **{name: name in contexts for name in BENCHMARKS},
+        "thinking": modes is not None and modes.has_mode(THINKING),
+        "nonthinking": modes is not None and modes.has_mode(NON_THINKING),
+        "bothmodes": modes is not None and facts(modes)["both_modes_count"] > 0,
+        "embedded": kind == "embedded",
+        "replay": kind == "replay",
+        "fullrun": kind == "full",
     }
     lines = ["% Written by the workflow; do not edit.", new_command("ResultsDir", results)]
     lines += [new_command("RunTitle", escape_prose(title))]

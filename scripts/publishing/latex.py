@@ -48,7 +48,7 @@ _SPECIAL = {
 _MAIN = (
     (0x0020, 0x007E),
     (0x00A1, 0x00AC),
-    (0x00AE, 0x024F),
+    (0x00AE, 0x02AF),
     (0x0391, 0x03A1),
     (0x03A3, 0x03CE),
     (0x0400, 0x045F),
@@ -63,8 +63,24 @@ _MAIN = (
     (0x2122, 0x2122),
 )
 # Drawn by the CJK font, which xeCJK chooses by itself.
-_CJK = ((0x3001, 0x3002), (0x3008, 0x3011), (0x3041, 0x3096), (0x30A1, 0x30FA), (0x4E00, 0x9FA5))
-_ARABIC = ((0x060C, 0x060C), (0x061F, 0x061F), (0x0621, 0x063A), (0x0641, 0x0652), (0x0660, 0x0669))
+_CJK = (
+    (0x3001, 0x3002),
+    (0x3005, 0x3007),
+    (0x3008, 0x3011),
+    (0x3041, 0x3096),
+    (0x30A1, 0x30FA),
+    (0x4E00, 0x9FA5),
+    (0xFF01, 0xFF5E),
+)
+_ARABIC = (
+    (0x060C, 0x060C),
+    (0x061B, 0x061B),
+    (0x061F, 0x061F),
+    (0x0621, 0x063A),
+    (0x0640, 0x0652),
+    (0x0660, 0x0669),
+    (0x0670, 0x06D3),
+)
 _BENGALI = (
     (0x0981, 0x0983),
     (0x0985, 0x098C),
@@ -78,12 +94,20 @@ _BENGALI = (
     (0x09CB, 0x09CE),
     (0x09E6, 0x09EF),
 )
+# Marks that say a direction and change none of ours; printed small, by name.
+_MARKS = {"\u200e": "LRM", "\u200f": "RLM"}
+# Signs between Arabic words that the Arabic font has too.
+_ARABIC_SIGNS = frozenset(" .,:!")
+# In a right-to-left run brackets open to the other side; XeTeX does not mirror the main font's.
+_MIRRORED = str.maketrans("()[]{}<>«»‹›", ")(][}{><»«›‹")
 _SCRIPTS = {"plain": (*_MAIN, *_CJK), "arabic": _ARABIC, "bengali": _BENGALI}
 
 
 def _script(character: str) -> str:
     if character in _SPECIAL:
         return "plain"
+    if character in _MARKS:
+        return "mark"
     point = ord(character)
     for script, ranges in _SCRIPTS.items():
         if any(low <= point <= high for low, high in ranges):
@@ -94,16 +118,27 @@ def _script(character: str) -> str:
 def escape(text: str) -> str:
     """Text as LaTeX source that prints it: whatever it holds is never a command.
 
-    A character that no font of the paper can draw, a control character, a direction mark or a lone
-    surrogate comes out as its code point. Runs in Arabic and Bengali script are set in their fonts.
-    The result is valid UTF-8, has no newline and no blank line.
+    A character that no font of the paper can draw, a control character, an embedding or a lone
+    surrogate comes out as its code point, a left-to-right or right-to-left mark as its name in
+    small letters. Runs in Arabic and Bengali script are set in their fonts. A text whose first
+    letter is Arabic runs from right to left as a whole, and so does every Arabic phrase with its
+    spaces, signs and numbers inside another text (Unicode bidirectional algorithm, rules P2 and
+    N1). The result is valid UTF-8, has no newline and no blank line.
     """
+    return "".join(
+        _right_to_left(part) if is_rtl else _left_to_right(part) for is_rtl, part in _spans(text)
+    )
+
+
+def _left_to_right(text: str) -> str:
     out: list[str] = []
     for script, run in groupby(text, key=_script):
         characters = list(run)
         if script == "code":
             codes = "".join(code_point(c) for c in characters)
             out.append(rf"\texttt{{{''.join(_SPECIAL.get(c, c) for c in codes)}}}")
+        elif script == "mark":
+            out += [rf"\directionmark{{{_MARKS[c]}}}" for c in characters]
         elif script == "plain":
             source = "".join(_SPECIAL.get(c, c) for c in characters)
             # Two hyphens or two commas in a row would become one other sign.
@@ -113,18 +148,90 @@ def escape(text: str) -> str:
     return "".join(out)
 
 
+def _direction(character: str) -> str:
+    """A for Arabic, L for what runs from left to right, D for numbers and marks, N for the rest."""
+    script = _script(character)
+    if script == "arabic":
+        return "A"
+    if script == "mark" or character in "0123456789":
+        return "D"
+    neutral = script == "plain" and not character.isalpha()
+    return "N" if neutral else "L"
+
+
+def _spans(text: str) -> list[tuple[bool, str]]:
+    """The text in parts, each with whether it runs from right to left."""
+    directions = "".join(map(_direction, text))
+    if "A" not in directions:
+        return [(False, text)]
+    if re.match("[DN]*A", directions):
+        return [(True, text)]
+    spans: list[tuple[bool, str]] = []
+    end = 0
+    for found in re.finditer("A(?:[ADN]*A)?", directions):
+        if found.start() > end:
+            spans.append((False, text[end : found.start()]))
+        spans.append((True, text[found.start() : found.end()]))
+        end = found.end()
+    return [*spans, (False, text[end:])] if end < len(text) else spans
+
+
+def _right_to_left(text: str) -> str:
+    """A right-to-left run: Arabic in its font; numbers and Latin text inside from left to right."""
+    directions = "".join(map(_direction, text))
+    out: list[str] = []
+    position = 0
+    for found in re.finditer("[LD](?:[LDN]*[LD])?", directions):
+        out += _arabic(text[position : found.start()])
+        out.append(rf"\latinrun{{{_left_to_right(text[found.start() : found.end()])}}}")
+        position = found.end()
+    out += _arabic(text[position:])
+    return rf"\textarabic{{{''.join(out)}}}"
+
+
+def _arabic(text: str) -> list[str]:
+    """Arabic text, with the signs that its font lacks in the main font, mirrored where they are."""
+    out: list[str] = []
+    for is_own, run in groupby(text, key=lambda c: c in _ARABIC_SIGNS or _script(c) == "arabic"):
+        characters = "".join(run)
+        if is_own:
+            out.append(characters)
+        else:
+            out.append(rf"\latinsign{{{_left_to_right(characters.translate(_MIRRORED))}}}")
+    return out
+
+
 def escape_prose(text: str) -> str:
     """`escape` for our own sentences: a straight apostrophe becomes a typographic one."""
     return escape(text.replace("'", "’"))
 
 
 def escape_breakable(text: str, every: int = 8) -> str:
-    """Like `escape`, with a possible line break after every few characters of an unbroken word."""
-    pieces: list[str] = []
-    for part in re.split(r"( +)", text):
-        chunks = [part[i : i + every] for i in range(0, len(part), every)]
-        pieces.append(BREAK.join(piece for chunk in chunks for piece in _pieces(chunk)))
-    return "".join(pieces)
+    """Like `escape`, with a possible line break after every few characters of an unbroken word.
+
+    A right-to-left run breaks at its spaces only: its letters join.
+    """
+    return "".join(
+        _right_to_left(part) if is_rtl else _breakable(part, every) for is_rtl, part in _spans(text)
+    )
+
+
+def _breakable(text: str, every: int) -> str:
+    out: list[str] = []
+    # Chinese breaks between its characters by itself, and never before a closing sign.
+    for is_cjk, run in groupby(text, key=_is_cjk):
+        characters = "".join(run)
+        if is_cjk:
+            out.append(_left_to_right(characters))
+            continue
+        for part in re.split(r"( +)", characters):
+            chunks = [part[i : i + every] for i in range(0, len(part), every)]
+            out.append(BREAK.join(piece for chunk in chunks for piece in _pieces(chunk)))
+    return "".join(out)
+
+
+def _is_cjk(character: str) -> bool:
+    return any(low <= ord(character) <= high for low, high in _CJK)
 
 
 def _pieces(text: str) -> list[str]:
@@ -132,7 +239,8 @@ def _pieces(text: str) -> list[str]:
     out: list[str] = []
     for script, run in groupby(text, key=_script):
         characters = "".join(run)
-        out += [escape(c) for c in characters] if script == "code" else [escape(characters)]
+        parts = list(characters) if script == "code" else [characters]
+        out += map(_left_to_right, parts)
     return out
 
 

@@ -42,7 +42,8 @@ class Cell:
     `low`/`high` are the raw interval bounds and `interval` their printed form; `mark` is the
     significance mark; `detail` a second printed line (a band, a label, counts); `missing` says why
     there is no value (the cell then prints an en dash); `extra` are further raw values that only
-    the CSV carries, by column suffix.
+    the CSV carries, by column suffix. `pieces` are printed instead of `text`, side by side in their
+    own order whatever their direction: the tokens of a text.
     """
 
     value: Value = None
@@ -56,6 +57,7 @@ class Cell:
     tint: Tint = ""
     missing: str = ""
     extra: tuple[tuple[str, Value], ...] = ()
+    pieces: tuple[str, ...] = ()
 
     @property
     def printed(self) -> str:
@@ -63,6 +65,12 @@ class Cell:
         detail = f" ({self.detail})" if self.detail else ""
         interval = f" {self.interval}" if self.interval else ""
         return f"{self.text}{self.mark}{interval}{detail}"
+
+
+def piece_cell(pieces: Sequence[str]) -> Cell:
+    """A cell with the pieces of a text; the CSV carries them joined by bars."""
+    joined = " | ".join(pieces)
+    return Cell(joined, joined, pieces=tuple(pieces))
 
 
 def absent(reason: str) -> Cell:
@@ -371,6 +379,8 @@ def _title(text: str) -> str:
 def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> str:
     if cell.missing:
         return rf"{EN_DASH}\textsuperscript{{{letters[cell.missing]}}}"
+    if cell.pieces:
+        return r"\piecebar ".join(rf"\piece{{{escape(piece)}}}" for piece in cell.pieces)
     text = escape_breakable(cell.text) if wraps else escape(cell.text)
     if cell.rank == "best":
         text = rf"\textbf{{{text}}}"

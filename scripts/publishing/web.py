@@ -7,6 +7,7 @@ forbids scripts and connections by its own policy, so that what a model wrote st
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
@@ -43,6 +44,12 @@ p { margin: .4rem 0; max-width: 60rem; font-size: 13px; }
 def escape(text: str) -> str:
     """Text as HTML that shows it: no markup, no hidden character."""
     return html.escape(visible(text), quote=True)
+
+
+def isolated(text: str) -> str:
+    """`escape`; a text with right-to-left characters keeps its direction to itself."""
+    right_to_left = any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text)
+    return f"<bdi>{escape(text)}</bdi>" if right_to_left else escape(text)
 
 
 def to_html(table: Table) -> str:
@@ -104,7 +111,7 @@ def _body(table: Table, letters: Mapping[str, str]) -> list[str]:
 
 def _row(table: Table, row: Row, letters: Mapping[str, str]) -> str:
     stub = ["" if row.repeated and i == 0 else text for i, text in enumerate(row.stub)]
-    cells = [f'<td class="words">{escape(text)}</td>' for text in stub]
+    cells = [f'<td class="words">{isolated(text)}</td>' for text in stub]
     cells += [
         _cell(cell, letters, _kind(column))
         for cell, column in zip(row.cells, table.columns, strict=True)
@@ -115,7 +122,10 @@ def _row(table: Table, row: Row, letters: Mapping[str, str]) -> str:
 def _cell(cell: Cell, letters: Mapping[str, str], kind: str) -> str:
     if cell.missing:
         return f'<td class="{kind}">{EN_DASH}<sup>{letters[cell.missing]}</sup></td>'
-    text = escape(cell.text)
+    if cell.pieces:
+        bars = '<span class="bar"> | </span>'.join(f"<bdi>{escape(p)}</bdi>" for p in cell.pieces)
+        return f'<td class="words" dir="ltr">{bars}</td>'
+    text = isolated(cell.text)
     if cell.rank:
         text = f'<span class="{cell.rank}">{text}</span>'
     if cell.mark:

@@ -52,6 +52,9 @@ def test_escaped_text_has_no_command_of_its_own_and_balanced_braces(text: str) -
         "texttt",
         "textarabic",
         "textbengali",
+        "latinrun",
+        "latinsign",
+        "directionmark",
         "ensuremath",
         "approx",
         "neq",
@@ -95,6 +98,30 @@ def test_code_points_are_shown() -> None:
     assert "U+202E" in latex.escape("\u202e")
     assert "U+D800" in latex.escape("\ud800")
     assert "U+0000" in latex.escape("\x00")
+
+
+def test_arabic_phrases_keep_their_spaces_and_numbers_run_from_left_to_right() -> None:
+    assert latex.escape("٣ يوليو ٢٠٢٣") == r"\textarabic{٣ يوليو ٢٠٢٣}"
+    assert latex.escape("see ٣ رجب, or") == r"see \textarabic{٣ رجب}, or"
+    assert latex.escape("ما بعد 2023-07-03؟ (هو)") == (
+        r"\textarabic{ما بعد \latinrun{2023-07-03}؟ \latinsign{)}هو\latinsign{(}}"
+    )
+    assert (
+        latex.escape("رجب \u202e")
+        == r"\textarabic{رجب \latinrun{\texttt{\textless{}U+202E\textgreater{}}}}"
+    )
+
+
+def test_direction_marks_are_named_and_hausa_and_chinese_letters_are_drawn() -> None:
+    marked = r"\directionmark{LRM}2023-07-03\directionmark{LRM}"
+    assert latex.escape("\u200e2023-07-03\u200e") == marked
+    for text in ("ƙasar ɗan ɓauna ƴar", "二零二三年，〇？（甲）"):
+        assert latex.escape(text) == text
+
+
+def test_arabic_and_chinese_words_are_not_cut() -> None:
+    assert latex.escape_breakable("الميلادية" * 3) == rf"\textarabic{{{'الميلادية' * 3}}}"
+    assert latex.BREAK not in latex.escape_breakable("二零二三年闰二月十一" * 4)
 
 
 def test_double_hyphens_and_commas_stay_double() -> None:
