@@ -1,7 +1,8 @@
 """Rule script: the numbers of the running text, and what the paper must know about the run.
 
-input: `declarations` (paper/numbers.yaml) and the result files that it names; output: `tex`,
-`json`, `setup`; params: `context` (captions.publication_params), `results` (the results directory).
+input: `declarations` (one file of paper/numbers per benchmark, in the order of params.contexts) and
+the result files that they name; output: `tex`, `json`, `setup`; params: `contexts` (benchmark to
+captions.publication_params), `results` (the results directory).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 def main(snakemake: Any) -> None:
     """Read the declaration and the files, write the three outputs."""
     params = snakemake.params
-    context = Context.from_params(params.context)
-    declaration = numbers.read_declaration(snakemake.input.declarations)
-    labels = {m.key: m.label for m in (*context.models, *context.baselines)}
-    collection = numbers.collect(declaration, params.results, captions.facts(context), labels)
+    contexts = {name: Context.from_params(part, name) for name, part in params.contexts.items()}
+    parts = []
+    for path, context in zip(snakemake.input.declarations, contexts.values(), strict=True):
+        declaration = numbers.read_declaration(path)
+        labels = {m.key: m.label for m in (*context.models, *context.baselines)}
+        facts = captions.facts(context)
+        parts.append(numbers.collect(declaration, params.results, facts, labels))
+    collection = numbers.join(parts)
     files.write_text(snakemake.output.tex, collection.to_latex())
     files.write_json(snakemake.output.json, collection.to_json())
-    files.write_text(snakemake.output.setup, captions.setup_latex(context))
+    files.write_text(snakemake.output.setup, captions.setup_latex(contexts))
 
 
 if "snakemake" in globals():

@@ -1,7 +1,7 @@
 """Every number of the running text: read from a result file, never typed.
 
-`paper/numbers.yaml` declares the macros; `collect` reads them and says for each where it came
-from. Three sections:
+`paper/numbers/*.yaml` declare the macros, one file a benchmark; `collect` reads them and says for
+each where it came from. Three sections:
 
 - `facts`: `name`, `fact` (a key of the facts that the rule passes), `format`;
 - `macros`: `name`, `file` (below the results directory), `where` (column to value, list of values,
@@ -18,7 +18,8 @@ from. Three sections:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class Collection:
 
     def to_latex(self) -> str:
         """The file `numbers.tex`: one command per macro, one conditional per flag."""
-        lines = ["% Written by the workflow from paper/numbers.yaml; do not edit."]
+        lines = ["% Written by the workflow from paper/numbers; do not edit."]
         lines += [new_command(n.name, escape(n.printed)) for n in self.numbers]
         for name, state in self.flags.items():
             lines += [rf"\newif\if{macro_name(name)}", rf"\{name}{'true' if state else 'false'}"]
@@ -135,14 +136,11 @@ def collect(
     """Read all declared numbers. Raises DataError naming macro, file and selector."""
     known = set(declaration) - {"facts", "macros", "flags"}
     if known:
-        raise DataError(f"numbers.yaml: unknown section(s) {sorted(known)}")
+        raise DataError(f"numbers: unknown section(s) {sorted(known)}")
     source, forms = Source(results), formats(labels)
     numbers = [_fact(entry, facts, forms) for entry in declaration.get("facts", [])]
     numbers += [_macro(entry, source, facts, forms) for entry in declaration.get("macros", [])]
-    names = [n.name for n in numbers]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"numbers.yaml: macro(s) declared twice: {', '.join(twice)}")
+    _refuse_repeated(n.name for n in numbers)
     values = {n.name: n.value for n in numbers}
     flags = {
         str(entry["name"]): _about_macros(entry, values)
@@ -153,8 +151,23 @@ def collect(
     return Collection(tuple(numbers), flags)
 
 
+def join(parts: Iterable[Collection]) -> Collection:
+    """The macros and flags of several benchmarks together; DataError for a name that repeats."""
+    parts = list(parts)
+    numbers = tuple(n for part in parts for n in part.numbers)
+    flags = [pair for part in parts for pair in part.flags.items()]
+    _refuse_repeated([*(n.name for n in numbers), *(f"if{name}" for name, _ in flags)])
+    return Collection(numbers, dict(flags))
+
+
+def _refuse_repeated(names: Iterable[str]) -> None:
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise DataError(f"numbers: macro(s) declared twice: {', '.join(twice)}")
+
+
 def read_declaration(path: Path | str) -> dict[str, Any]:
-    """Read `numbers.yaml`. Raises DataError when it is not a mapping or not valid YAML."""
+    """Read one file of numbers. Raises DataError when it is not a mapping or not valid YAML."""
     try:
         value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
@@ -184,7 +197,7 @@ def _name(entry: Mapping[str, Any]) -> str:
     try:
         return macro_name(str(entry.get("name", "")))
     except ValueError as error:
-        raise DataError(f"numbers.yaml: {error}") from error
+        raise DataError(f"numbers: {error}") from error
 
 
 def _macro(

@@ -107,7 +107,7 @@ def test_sentences_carry_the_numbers_of_the_run() -> None:
 
 @pytest.mark.parametrize("kind", ["full", "embedded"])
 def test_setup_states_the_kind_of_run(kind: str) -> None:
-    source = captions.setup_latex(context(kind))
+    source = captions.setup_latex({"syntaxbench": context(kind)})
     assert r"\newcommand{\ResultsDir}{../..}" in source
     assert (r"\embeddedtrue" in source) == (kind == "embedded")
     assert (r"\thinkingtrue" in source) == (kind == "full")

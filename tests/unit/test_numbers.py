@@ -197,7 +197,7 @@ def test_all_declared_numbers_of_the_paper_can_be_read(tmp_path: Path, kind: str
         files.write_csv(tmp_path / "syntaxbench" / "statistics" / f"{name}.csv", frame)
     context = Context.from_params(params)
     labels = {m.key: m.label for m in context.models}
-    declaration = numbers.read_declaration(ROOT / "paper" / "numbers.yaml")
+    declaration = numbers.read_declaration(ROOT / "paper" / "numbers" / "syntaxbench.yaml")
     found = numbers.collect(declaration, tmp_path, captions.facts(context), labels)
     missing = {n.name for n in found.numbers if n.value is None}
     thinking = {f"BestThinking{part}" for part in ("Model", "Ema", "Low", "High")}
@@ -209,7 +209,7 @@ def test_all_declared_numbers_of_the_paper_can_be_read(tmp_path: Path, kind: str
 
 
 def test_every_macro_of_the_text_is_declared_and_every_declared_one_used() -> None:
-    declaration = numbers.read_declaration(ROOT / "paper" / "numbers.yaml")
+    declaration = numbers.read_declaration(ROOT / "paper" / "numbers" / "syntaxbench.yaml")
     declared = {e["name"] for part in ("facts", "macros") for e in declaration[part]}
     text = "\n".join(p.read_text() for p in sorted((ROOT / "paper").rglob("*.tex")))
     used = set(re.findall(r"\\([A-Z][A-Za-z]+)", text))

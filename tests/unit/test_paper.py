@@ -13,7 +13,7 @@ import pytest
 from example_replies import Run
 
 from scripts import files
-from scripts.publishing import collect_numbers, compile_paper, paper
+from scripts.publishing import collect_numbers, compile_paper, make_roster, paper
 from scripts.syntaxbench import artefacts, make_examples, make_figure, make_table
 
 ROOT = Path(__file__).parents[2]
@@ -64,19 +64,43 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
                 )
             )
     examples = Run(results / "replies", params).write()
-    for end in ("tex", "csv", "html"):
+    for end in ENDS:
         setattr(examples.output, end, folder / "tables" / f"examples.{end}")
     make_examples.main(examples)
     made = results / "paper"
     collect_numbers.main(
         SimpleNamespace(
-            input=SimpleNamespace(declarations=ROOT / "paper" / "numbers.yaml"),
+            input=SimpleNamespace(declarations=[ROOT / "paper" / "numbers" / "syntaxbench.yaml"]),
             output=SimpleNamespace(
                 tex=made / "numbers.tex", json=made / "numbers.json", setup=made / "setup.tex"
             ),
-            params=SimpleNamespace(context=params, results=results),
+            params=SimpleNamespace(contexts={"syntaxbench": params}, results=results),
         )
     )
+    make_roster.main(
+        SimpleNamespace(
+            output=SimpleNamespace(**{end: made / f"roster.{end}" for end in ENDS}),
+            params=SimpleNamespace(roster=ROSTER),
+        )
+    )
+
+
+ENDS = ("tex", "csv", "html")
+ROSTER = {
+    "entries": [
+        {
+            "name": "tiny",
+            "label": "Tiny_1",
+            "backend": "vllm",
+            "source": "some/tiny_1",
+            "revision": "main",
+            "precision": "bfloat16",
+            "modes": ["thinking"],
+            "benchmarks": ["syntaxbench"],
+        }
+    ],
+    "benchmarks": ["syntaxbench"],
+}
 
 
 def compile_results(results: Path) -> bytes:
