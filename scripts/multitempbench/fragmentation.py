@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scripts.files import DataError
+from scripts.files import DataError, read_csv
 from scripts.records import Item
 from scripts.statistics.flags import MISSING
 from scripts.tokenisation.mdfr import COMPONENTS, fragmentation, visible_pieces
@@ -88,6 +89,27 @@ def token_frame(
         for row in dates.to_dict("records")
     ]
     return pd.DataFrame.from_records(rows, columns=list(TOKEN_COLUMNS))
+
+
+def read_tokens(path: Path | str) -> pd.DataFrame:
+    """A file of `token_frame`; DataError where it has other columns."""
+    texts = [*DATE_COLUMNS, "pieces", "units", "tokeniser"]
+    return _read(path, TOKEN_COLUMNS, dict.fromkeys(texts, str))
+
+
+def read_released(path: Path | str) -> pd.DataFrame:
+    """A file of `released_design_frame`; DataError where it has other columns."""
+    return _read(path, DESIGN_COLUMNS, {"column": str})
+
+
+def _read(path: Path | str, columns: Sequence[str], kinds: Mapping[str, type]) -> pd.DataFrame:
+    frame: pd.DataFrame = read_csv(path, dtype=kinds)
+    if list(frame.columns) != list(columns):
+        raise DataError(
+            f"{path}: columns {list(frame.columns)}, expected {list(columns)}; measure the "
+            "fragmentation again"
+        )
+    return frame
 
 
 def item_fragmentation(items: Iterable[Item], tokens: pd.DataFrame) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 A date has number units (a run of digits of one script), word units (a run of letters, with the
 apostrophes and hyphens inside it) and delimiter units (every other visible character, and each of
-年, 月 and 日). What shows nothing is no unit: whitespace, marks of direction. Era marks (AH, هـ) are
-word units by the same rule.
+年, 月 and 日). What shows nothing is no unit: whitespace, marks of direction. Era marks (AH, هـ)
+are word units by the same rule.
 
 A month name of two words is two units: the baseline knows no vocabulary.
 Source: MultiTempBench section 4.1; docs/tokenisation.md says what we settled.
