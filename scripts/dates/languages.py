@@ -347,9 +347,9 @@ def fold(text: str) -> str:
     Case, accents, Arabic vowel signs, hamza, tatweel and final forms, apostrophes, full stops and
     invisible marks go; hyphens and runs of white space become one space.
     """
-    plain = "".join(
-        c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c)
-    )
+    # Folding case can bring back composed letters and decomposing can bring back capitals.
+    text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    plain = "".join(c for c in text if not unicodedata.combining(c))
     return " ".join(plain.translate(_FOLDED).split())
 
 
