@@ -49,13 +49,15 @@ _PARTS = re.compile(rf"\d+|{_NAME}")
 class Mention:
     """A date or time in a text: characters `start` to `end`, and its ISO value.
 
-    `value` is `YYYY-MM-DD` or `HH:MM`; `style` the name of the written form.
+    `value` is `YYYY-MM-DD` or `HH:MM`; `style` the name of the written form; `letter` that of its
+    placeholder, `d` or `t`.
     """
 
     start: int
     end: int
     value: str
     style: str
+    letter: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def find_dates(text: str, order: Order = None) -> Found:
             ambiguous.append(match[0])
         else:
             day, name = next((d, n) for d, n in readings if d is not None)
-            dates.append(Mention(match.start(), match.end(), day, name))
+            dates.append(Mention(match.start(), match.end(), day, name, "d"))
     return Found(tuple(dates), tuple(impossible), tuple(ambiguous))
 
 
@@ -133,22 +135,24 @@ def find_times(text: str) -> tuple[Mention, ...]:
             hour, minute = int(match["hour"]), int(match["past"])
             style = "twenty_four_hours"
         if hour < 24 and minute < 60:
-            out.append(Mention(match.start(), match.end(), f"{hour:02d}:{minute:02d}", style))
+            value = f"{hour:02d}:{minute:02d}"
+            out.append(Mention(match.start(), match.end(), value, style, "t"))
     return tuple(out)
 
 
-def place(text: str, mentions: Iterable[Mention], letter: str) -> tuple[str, list[str]]:
-    """A text with `{d1}`, `{d2}`, … in place of its mentions, and their values in that order.
+def place(text: str, mentions: Iterable[Mention]) -> tuple[str, list[str], list[str]]:
+    """A text with `{d1}`, `{t1}`, … in place of its mentions, and the values of dates and times.
 
-    The same value gets the same placeholder. `letter` is `d` or `t`.
+    The same value gets the same placeholder. Mentions must not overlap.
     """
-    values: list[str] = []
+    values: dict[str, list[str]] = {"d": [], "t": []}
     pieces: list[str] = []
     done = 0
-    for mention in mentions:
-        if mention.value not in values:
-            values.append(mention.value)
-        name = f"{{{letter}{values.index(mention.value) + 1}}}"
+    for mention in sorted(mentions, key=lambda mention: mention.start):
+        known = values[mention.letter]
+        if mention.value not in known:
+            known.append(mention.value)
+        name = f"{{{mention.letter}{known.index(mention.value) + 1}}}"
         pieces += [text[done : mention.start], name]
         done = mention.end
-    return "".join([*pieces, text[done:]]), values
+    return "".join([*pieces, text[done:]]), values["d"], values["t"]

@@ -42,10 +42,16 @@ class RecomputationError(DataError):
 def recompute(operation: Mapping[str, Any], dates: Sequence[str], times: Sequence[str]) -> Answer:
     """The answer of an operation on a question's dates and times.
 
-    `operation`, `dates` and `times` as in `questions.SeedQuestion`. Returns an answer with `kind`,
-    `value`, an empty `accepted`, and for numbers `unit`. Numbers are whole: completed weeks, months
-    or years, counted from `from` to `to` (negative when `to` is earlier). Raises RecomputationError
-    for an operation of kind `none`, for one that is incomplete, and for answers outside 1–9999.
+    `operation`, `dates` and `times` as in `questions.SeedQuestion`, with three optional fields:
+    `part: "year"` of a shift (only the year is asked for: a number of unit `year`), `plus` of a
+    difference (a whole number added to it, for what had begun before `from`), `floor: "hour"` of
+    a time zone (minutes are cut off; otherwise seconds are).
+
+    Returns an answer with `kind`, `value`, an empty `accepted`, and for numbers `unit`. Numbers are
+    whole: completed weeks, months or years, counted from `from` to `to` (negative when `to` is
+    earlier). A relation's `event` and `reference` may also be placeholders of dates. Raises
+    RecomputationError for an operation of kind `none`, for one that is incomplete, and for answers
+    outside the years 1 to 9999.
     """
     kind = operation.get("kind")
     computations: dict[Any, Callable[..., Answer]] = {
@@ -99,7 +105,8 @@ def shift_date(day: date, sign: int, amounts: Mapping[str, int]) -> date:
     RecomputationError outside the years 1 to 9999.
     """
     try:
-        moved: date = day + sign * relativedelta(**{u: amounts.get(u, 0) for u in SHIFT_UNITS})
+        years, months, weeks, days = (sign * amounts.get(unit, 0) for unit in SHIFT_UNITS)
+        moved: date = day + relativedelta(years=years, months=months, weeks=weeks, days=days)
     except (OverflowError, ValueError) as error:
         raise RecomputationError(f"{day} moved by {dict(amounts)}: {error}") from error
     return moved
@@ -112,6 +119,8 @@ def _shift(operation: Mapping[str, Any], dates: Sequence[str], _times: Sequence[
     if not amounts or not all(isinstance(amount, int) for amount in amounts.values()):
         raise RecomputationError("operation shift: needs whole years, months, weeks or days")
     day = shift_date(_date(operation["date"], dates), operation["sign"], amounts)
+    if operation.get("part", "date") == "year":
+        return _answer("number", day.year, unit="year")
     return _answer("date", day.isoformat())
 
 
@@ -134,7 +143,8 @@ def completed(first: date, last: date, unit: str) -> int:
 def _difference(operation: Mapping[str, Any], dates: Sequence[str], _t: Sequence[str]) -> Answer:
     first, last = (_date(operation[name], dates) for name in ("from", "to"))
     unit = str(operation["unit"])
-    return _answer("number", completed(first, last, unit), unit=unit)
+    value = completed(first, last, unit) + int(operation.get("plus", 0))
+    return _answer("number", value, unit=unit)
 
 
 @cache

@@ -1,0 +1,67 @@
+"""The project's own seed questions: every answer is computed again before it is believed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from scripts.files import DataError, iterate_jsonl
+from scripts.multitempbench.candidates import Outcome
+from scripts.multitempbench.questions import SeedQuestion
+from scripts.multitempbench.recomputation import recompute
+from scripts.records import RecordError
+
+_COMPARED = ("kind", "value", "unit")
+
+
+def read_own_questions(path: Path | str, source: str) -> list[Outcome]:
+    """All rows of a JSONL file of SeedQuestions; `source.name` becomes the corpus' name.
+
+    Raises DataError naming file and line for a row that is no SeedQuestion, whose id is not the one
+    that its content gives, that stands twice, whose operation cannot be computed, or whose answer
+    is not what the operation gives.
+    """
+    out: list[Outcome] = []
+    seen: set[str] = set()
+    for number, row in iterate_jsonl(path):
+        where = f"{path}, line {number}"
+        question = _question(row, where)
+        if question.question_id in seen:
+            raise DataError(f"{where}: the question {question.text[:60]!r} stands twice")
+        seen.add(question.question_id)
+        _check_answer(question, where)
+        question.source.update(name=source, row=question.source.get("row", number))
+        out.append(Outcome(source, number, question.task, question))
+    return out
+
+
+def _question(row: dict[str, Any], where: str) -> SeedQuestion:
+    try:
+        question = SeedQuestion.from_json(row)
+        expected = SeedQuestion.create(
+            question.task,
+            question.text,
+            question.dates,
+            question.times,
+            question.operation,
+            question.answer,
+            question.source,
+        ).question_id
+    except (RecordError, TypeError, AttributeError) as error:
+        raise DataError(f"{where}: {error}") from error
+    if question.question_id != expected:
+        raise DataError(f"{where}: question_id {question.question_id!r}, expected {expected!r}")
+    return question
+
+
+def _check_answer(question: SeedQuestion, where: str) -> None:
+    try:
+        computed = recompute(question.operation, question.dates, question.times)
+    except DataError as error:
+        raise DataError(f"{where}: {error}; own questions need a computed answer") from error
+    for field in _COMPARED:
+        if question.answer.get(field) != computed.get(field):
+            raise DataError(
+                f"{where}: answer.{field} is {question.answer.get(field)!r}, but the operation "
+                f"gives {computed.get(field)!r}; correct the answer or the operation"
+            )
