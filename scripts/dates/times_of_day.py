@@ -1,0 +1,167 @@
+"""Times of day in free text: 12 and 24 hours, with the five languages' words for parts of the day.
+
+A bare "8:00" is eight in the morning: an hour without a word for the half of the day is read on the
+24-hour clock. Seconds are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from scripts.dates.number_words import WORD, word_or_digits
+from scripts.dates.plain_text import LETTER, alternatives
+
+_KINDS: dict[str, tuple[str, ...]] = {
+    "am": ("am", "a.m", "a.m.", "ص"),
+    "pm": ("pm", "p.m", "p.m.", "م"),
+    "morning": (
+        *("in the morning", "morning", "morgens", "fruh", "am morgen", "vormittags"),
+        *("am vormittag", "早上", "上午", "早晨", "清晨", "صباحا", "في الصباح"),
+        *("na safe", "da safe", "na safiya", "da safiya"),
+    ),
+    "dawn": ("凌晨", "فجرا", "na asuba", "da asuba", "na asubahi"),
+    "noon": (
+        *("noon", "mittags", "am mittag", "中午", "ظهرا", "na rana", "da rana"),
+        "na tsakar rana",
+    ),
+    "afternoon": (
+        *("in the afternoon", "afternoon", "nachmittags", "am nachmittag", "下午", "午后"),
+        *("午後", "傍晚", "بعد الظهر", "عصرا", "na yamma", "da yamma", "na maraice", "da maraice"),
+    ),
+    "evening": (
+        *("in the evening", "evening", "abends", "am abend", "晚上", "晚间"),
+        *("مساء", "في المساء"),
+    ),
+    "night": (
+        *("at night", "nachts", "in der nacht", "夜里", "夜间", "深夜", "半夜", "ليلا"),
+        *("na dare", "da dare", "midnight"),
+    ),
+}
+# Words that say in which part of the day an hour is, folded, and their kind.
+_PERIODS = {word: kind for kind, words in _KINDS.items() for word in words}
+# Hours after midnight that twelve o'clock of a kind can be.
+_TWELVE: dict[str, tuple[int, ...]] = {
+    "am": (0,),
+    "pm": (12,),
+    "morning": (0, 12),
+    "dawn": (0,),
+    "noon": (12,),
+    "afternoon": (12,),
+    "evening": (0, 12),
+    "night": (0,),
+}
+_FIXED_TIMES: dict[str, int] = {
+    **dict.fromkeys(("noon", "midday", "mittag", "正午", "منتصف النهار", "tsakar rana"), 12 * 60),
+    **dict.fromkeys(("midnight", "mitternacht", "午夜", "منتصف الليل", "tsakar dare"), 0),
+}
+_FRACTIONS = {
+    **dict.fromkeys(("半", "والنصف", "ونصف", "da rabi"), 30),
+    **dict.fromkeys(("والربع", "وربع", "一刻", "da kwata"), 15),
+    "三刻": 45,
+}
+
+
+def _is_chinese(word: str) -> bool:
+    return "\u4e00" <= word[0] <= "\u9fff"
+
+
+_CN_PERIOD = rf"(?:(?P<cn>{alternatives(w for w in _PERIODS if _is_chinese(w))}) ?)?"
+_PERIOD = rf"(?P<period>{alternatives(w for w in _PERIODS if not _is_chinese(w))})(?!{LETTER})"
+_AFTER = rf"(?: ?,? ?\(?{_PERIOD}\)?)"
+_ALONE = r"(?<!\d)(?<!\d[.,:/])"
+_HOUR = rf"(?:{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})|(?P<word>{WORD}))"
+_MINUTE = r"(?P<minute>[0-5]\d)(?!\d)"
+_SPOKEN_MINUTE = (
+    r"(?: ?(?:da minti|و) ?(?P<minute>\d{1,2})(?!\d)(?: ?(?:دقيقه|دقائق))?)?"
+    rf"(?: (?P<fraction>{alternatives(f for f in _FRACTIONS if not _is_chinese(f))}))?"
+)
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # 20:00, 8:00 pm, 20:00:00, 20:00 Uhr; an offset such as UTC+02:00 is no time of day
+        rf"{_ALONE}(?<!utc[+-])(?<!gmt[+-])(?<!\d\+)(?<!utc [+-])(?<!gmt [+-]){_CN_PERIOD}"
+        rf"(?P<hour>\d{{1,2}}) ?: ?{_MINUTE}(?::[0-5]\d(?:\.\d{{1,6}})?)?(?!:?\d)"
+        rf"(?: ?uhr\b)?{_AFTER}?",
+        # 20.15 Uhr, 8.15 pm
+        rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE} ?uhr\b{_AFTER}?",
+        rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE}{_AFTER}",
+        # 20 Uhr, 20 Uhr 15, acht Uhr abends
+        rf"{_HOUR} ?uhr\b(?: ?(?:und )?{_MINUTE}(?! ?uhr))?{_AFTER}?",
+        # abends um 8 Uhr
+        rf"(?<!{LETTER})(?P<period>abends|morgens|nachmittags|nachts|mittags|vormittags) (?:um )?"
+        rf"{_HOUR}(?:[:.]{_MINUTE})? ?uhr\b",
+        # 8 pm, 8 o'clock in the evening, karfe 8 da minti 30 na yamma
+        rf"{_HOUR}(?: ?oclock)?{_SPOKEN_MINUTE}{_AFTER}",
+        rf"{_HOUR} ?oclock\b",
+        # الساعة 20, karfe 20
+        rf"(?<!{LETTER})(?:الساعه|karfe|karfen) {_HOUR}{_SPOKEN_MINUTE}(?![\d:.]\d|\d){_AFTER}?",
+        # 晚上8点30分
+        rf"{_CN_PERIOD}(?<![\d一二三四五六七八九十])"
+        r"(?P<hour>\d{1,2}|[零〇一二两兩三四五六七八九十]{1,3}) ?[点點时時](?![间間区區])"
+        r"(?:整|钟|鐘)? ?"
+        r"(?:(?P<fraction>半|一刻|三刻)|(?P<minute>\d{1,2}|[零〇一二三四五六七八九十]{1,3}) ?分?)?",
+    )
+)
+_FIXED_WORDS = alternatives(w for w in _FIXED_TIMES if not _is_chinese(w))
+_FIXED = re.compile(
+    rf"(?<!{LETTER})(?:12 )?(?P<fixed>{_FIXED_WORDS})(?!{LETTER})"
+    rf"|(?P<cn>{alternatives(w for w in _FIXED_TIMES if _is_chinese(w))})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMention:
+    """A time of day: every reading in minutes after midnight (1440 = the end of the day)."""
+
+    start: int
+    end: int
+    text: str
+    readings: tuple[int, ...]
+
+
+def hours(hour: int, kind: str) -> tuple[int, ...]:
+    """Hours after midnight that a spoken hour can mean; `kind` as in the table, or empty."""
+    if hour > 12 or hour == 0 or not kind:
+        wrong = hour > 24 or (hour > 12 and kind in ("am", "morning", "dawn"))
+        return () if wrong else (hour,)
+    if hour == 12:
+        return _TWELVE[kind]
+    if kind in ("am", "morning", "dawn"):
+        return (hour,)
+    if kind == "noon":
+        return (hour,) if hour >= 10 else (hour + 12,)
+    if kind == "night":
+        return (hour,) if hour <= 5 else (hour + 12,)
+    return (hour, hour + 12) if kind == "evening" and hour <= 3 else (hour + 12,)
+
+
+def _readings(match: re.Match[str]) -> tuple[int, ...]:
+    groups = match.groupdict()
+    hour = word_or_digits(groups.get("hour") or groups.get("word"))
+    minute = _FRACTIONS.get(groups.get("fraction") or "")
+    if minute is None:
+        written = (groups.get("minute") or "").lstrip("零〇")
+        minute = (word_or_digits(written) if written else 0) or 0
+    kind = _PERIODS.get(groups.get("cn") or groups.get("period") or "", "")
+    if hour is None or minute > 59:
+        return ()
+    return tuple(m for h in hours(hour, kind) if (m := 60 * h + minute) <= 24 * 60)
+
+
+def find_times(text: str) -> list[TimeMention]:
+    """Every time of day of a normalised text without its dates, in order of place; linear time."""
+    found = [
+        TimeMention(m.start(), m.end(), m[0].strip(), readings)
+        for pattern in _PATTERNS
+        for m in pattern.finditer(text)
+        if (readings := _readings(m))
+    ]
+    for m in _FIXED.finditer(text):
+        minutes = _FIXED_TIMES[m["fixed"] or m["cn"]]
+        found.append(TimeMention(m.start(), m.end(), m[0], (minutes,)))
+    kept: list[TimeMention] = []
+    for mention in sorted(found, key=lambda t: (t.start, -t.end)):
+        if not kept or mention.start >= kept[-1].end:
+            kept.append(mention)
+    return kept
