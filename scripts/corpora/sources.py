@@ -36,4 +36,6 @@ def remedy(entry: Mapping[str, Any]) -> str:
     """What to do about a wrong or missing file of this entry."""
     if "url" in entry or "mediawiki" in entry:
         return "delete it and run the workflow again, which fetches it"
+    if str(entry.get("path", "")).startswith("data/raw/"):
+        return "it is not fetched: put it there by hand, config.yaml says where it comes from"
     return "it ships with the project: restore it (git checkout), or update config.yaml on purpose"

@@ -209,7 +209,7 @@ def sample(
 
 
 def draw(pool: Sequence[SeedQuestion], quota: int, settings: Settings) -> list[SeedQuestion]:
-    """At most `quota` questions of a pool by the order of their hash, in equal shares of answers."""
+    """At most `quota` questions of a pool, by the order of their hash; relations in equal shares."""
 
     def rank(question: SeedQuestion) -> tuple[bool, str]:
         late = settings.calendar_range == "prefer" and outside_calendars(question, settings) != ""
