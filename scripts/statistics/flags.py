@@ -20,6 +20,18 @@ MISSING = "missing"
 INCOMPLETE = "incomplete"
 #: Fewer points than the statistic needs to say anything (two points always lie on a line).
 TOO_FEW = "too_few"
+#: A predictor is constant or a combination of others: no coefficient of its own.
+COLLINEAR = "collinear"
+#: A variance of a mixed model was estimated as zero (the boundary).
+SINGULAR = "singular"
+#: A grouping factor has too few levels for its variance to say much.
+FEW_LEVELS = "few_levels"
+#: No more clusters than coefficients: no cluster-robust standard error.
+FEW_CLUSTERS = "few_clusters"
+#: Too few distinct permutations for a p-value to reach the level.
+FEW_PERMUTATIONS = "few_permutations"
+#: The optimiser did not reach an optimum, or a coefficient has no finite estimate.
+NOT_CONVERGED = "not_converged"
 
 FLAGS = (
     NO_DISCORDANT_PAIRS,
@@ -30,6 +42,12 @@ FLAGS = (
     MISSING,
     INCOMPLETE,
     TOO_FEW,
+    COLLINEAR,
+    SINGULAR,
+    FEW_LEVELS,
+    FEW_CLUSTERS,
+    FEW_PERMUTATIONS,
+    NOT_CONVERGED,
 )
 
 

@@ -15,12 +15,21 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from scripts.statistics.flags import COLLINEAR, CONSTANT, MISSING, ONE_CLASS, TOO_FEW
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
 class MixedModelError(ValueError):
-    """The model cannot be estimated from these data; the message says why and what to do."""
+    """The model cannot be estimated from these data; the message says why and what to do.
+
+    `flag` is the word of flags.py for it, for callers that go on without the estimate.
+    """
+
+    def __init__(self, message: str, flag: str = MISSING) -> None:
+        super().__init__(message)
+        self.flag = flag
 
 
 class Grouping(NamedTuple):
@@ -49,11 +58,14 @@ def make_grouping(name: str, labels: Sequence[object] | pd.Series) -> Grouping:
         raise MixedModelError(f"group {name!r}: no label in row {row}; leave such rows out")
     codes, unique = pd.factorize(series, sort=True)
     if len(unique) < 2:
-        raise MixedModelError(f"group {name!r} has a single level; leave it out of the model")
+        raise MixedModelError(
+            f"group {name!r} has a single level; leave it out of the model", TOO_FEW
+        )
     if len(unique) == len(series):
         raise MixedModelError(
             f"group {name!r} has as many levels as rows ({len(series)}): its variance cannot be "
-            "told from the residual; leave it out of the model"
+            "told from the residual; leave it out of the model",
+            TOO_FEW,
         )
     counts = np.bincount(codes, minlength=len(unique)).astype(np.int64)
     return Grouping(name, codes.astype(np.int64), tuple(map(str, unique)), counts)
@@ -75,7 +87,8 @@ def make_groupings(groups: Mapping[str, Sequence[object] | pd.Series], rows: int
             if same_partition(first, second):
                 raise MixedModelError(
                     f"groups {first.name!r} and {second.name!r} divide the rows in the same way; "
-                    "leave one out of the model"
+                    "leave one out of the model",
+                    COLLINEAR,
                 )
     return sorted(found, key=lambda grouping: -grouping.levels)
 
@@ -125,9 +138,9 @@ def check_numbers(
             f"{design.columns[column]!r} is missing or infinite in row {row}; leave such rows out"
         )
     if y.size <= x.shape[1] + 1:
-        raise MixedModelError(f"{y.size} rows are too few for {x.shape[1]} coefficients")
+        raise MixedModelError(f"{y.size} rows are too few for {x.shape[1]} coefficients", TOO_FEW)
     if np.ptp(y) == 0:
-        raise MixedModelError(f"the response is constant ({y[0]:g}): nothing to explain")
+        raise MixedModelError(f"the response is constant ({y[0]:g}): nothing to explain", ONE_CLASS)
     return y, x
 
 
@@ -142,13 +155,16 @@ def orthogonal_design(x: Floats, terms: Sequence[str]) -> tuple[Floats, Floats]:
     """
     norms = np.linalg.norm(x, axis=0)
     if (norms == 0).any():
-        raise MixedModelError(f"{terms[int(np.argmax(norms == 0))]!r} is zero in every row")
+        raise MixedModelError(
+            f"{terms[int(np.argmax(norms == 0))]!r} is zero in every row; leave it out", CONSTANT
+        )
     q, r = np.linalg.qr(x / norms)
     left_over = np.abs(np.diag(r))
     if (left_over < RANK_TOLERANCE).any():
         name = terms[int(np.argmax(left_over < RANK_TOLERANCE))]
         raise MixedModelError(
-            f"{name!r} is constant or a linear combination of the terms before it; leave it out"
+            f"{name!r} is constant or a linear combination of the terms before it; leave it out",
+            COLLINEAR,
         )
     signs = np.sign(np.diag(r))
     return q * signs, (r * signs[:, None]) * norms

@@ -25,6 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse, special, stats
 
+from scripts.statistics.flags import CONSTANT
 from scripts.statistics.grouping import (
     Grouping,
     MixedModelError,
@@ -296,7 +297,9 @@ def evaluate(problem: Problem, gamma: Floats, gradient: bool = True) -> Evaluati
     residual = float(found.gram[terms, terms] - found.gram[terms, :terms] @ beta)
     freedom = problem.rows - terms if problem.reml else problem.rows
     if not residual > 0:
-        raise MixedModelError("the fixed effects explain the response completely: nothing is left")
+        raise MixedModelError(
+            "the fixed effects explain the response completely: nothing is left", CONSTANT
+        )
     deviance = found.log_determinant + freedom * (1 + math.log(2 * math.pi * residual / freedom))
     if problem.reml:
         deviance += 2 * float(np.log(np.diag(factor)).sum()) + problem.log_scale
@@ -335,23 +338,67 @@ def fit_linear_mixed(
     boundary is exactly 0 and `singular`. Raises MixedModelError, naming the column or group, for
     missing values, a rank-deficient design, a constant response, or an unusable group.
     """
-    model = prepare(response, design, groups)
+    return fit_prepared(prepare(response, design, groups), method)
+
+
+def fit_prepared(model: Prepared, method: Method = "REML") -> MixedFit:
+    """Fit a prepared model; see fit_linear_mixed."""
     problem = model.problem(method == "REML")
     sizes = np.array([problem.rows / grouping.levels for grouping in model.products.groupings])
     search = minimise(lambda gamma: evaluate(problem, gamma), starting_point(problem), sizes)
     return model.result(search, evaluate(problem, search.gamma, gradient=False), method)
 
 
+def influence(model: Prepared, fit: MixedFit) -> Floats:
+    """What each row adds to the fixed effects, rows x terms; the columns sum to zero.
+
+    beta is linear in y: row i adds (X'V^-1 X)^-1 (V^-1 X)_i (y_i - x_i beta). Sums of it over
+    clusters are the parts of a cluster-robust covariance (cluster.py).
+    """
+    gamma = model.relative_variances(fit)
+    found = evaluate(model.problem(False), gamma, gradient=False)
+    terms = len(model.terms)
+    weighted = model.columns[:, :terms].copy()
+    for relative, grouping, block in zip(
+        gamma, model.products.groupings, found.grouped, strict=True
+    ):
+        weighted -= relative * block[grouping.codes, :terms]
+    residuals = model.columns[:, terms] - model.columns[:, :terms] @ found.beta
+    bread = linalg.solve_triangular(model.triangle, found.unscaled)
+    return np.asarray((weighted @ bread.T) * residuals[:, None])
+
+
+def precision_gram(model: Prepared, fit: MixedFit, columns: Any) -> Floats:
+    """U'V^-1 U for columns U (rows x m, dense or sparse) at the fit's variances; V relative to the
+    residual variance.
+    """
+    products = cross_products(model.products.groupings, columns)
+    return eliminate(products, model.relative_variances(fit)).gram
+
+
 @dataclass(frozen=True)
 class Prepared:
-    """Checked data of one model, reduced to cross-products; REML and ML share it."""
+    """Checked data of one model, reduced to cross-products; REML and ML share it.
+
+    `columns` (rows x terms + 1): the orthonormal design Q and the least-squares residuals.
+    """
 
     terms: tuple[str, ...]
     names: tuple[str, ...]
     products: CrossProducts
+    columns: Floats
     triangle: Floats
     least_squares: Floats
     rows: int
+
+    def relative_variances(self, fit: MixedFit) -> Floats:
+        """gamma of a fit in the order of the groupings."""
+        return np.array(
+            [
+                fit.component(g.name).variance / fit.residual_variance
+                for g in self.products.groupings
+            ]
+        )
 
     def problem(self, reml: bool) -> Problem:
         """The criterion to minimise."""
@@ -398,6 +445,7 @@ def prepare(
         terms,
         tuple(groups),
         cross_products(groupings, columns),
+        columns,
         triangle,
         linalg.solve_triangular(triangle, projection),
         y.size,
