@@ -14,8 +14,22 @@ configfile: "config.yaml"
 include: "rules/common.smk"
 include: "rules/corpora.smk"
 include: "rules/models.smk"
-include: "rules/syntaxbench.smk"
-include: "rules/syntaxbench_results.smk"
+
+
+if "syntaxbench" in RUN["benchmarks"]:
+
+    include: "rules/syntaxbench.smk"
+    include: "rules/syntaxbench_results.smk"
+
+
+if "multitempbench" in RUN["benchmarks"]:
+
+    include: "rules/multitempbench.smk"
+    include: "rules/multitempbench_tokenisation.smk"
+    include: "rules/multitempbench_probing.smk"
+    include: "rules/multitempbench_results.smk"
+
+
 include: "rules/paper.smk"
 
 

@@ -36,6 +36,9 @@ onsuccess:
     export(RESULTS)
 
 
+# What each benchmark of the run hands to rules/paper.smk, by its name.
+CONTEXTS, STATISTICS, ARTEFACTS, DATASETS, REQUESTS, MANIFESTS = {}, {}, {}, {}, {}, {}
+
 SB = config["syntaxbench"]
 SB_FOLDER = f"{RESULTS}/syntaxbench"
 SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
@@ -50,10 +53,42 @@ SB_RUNS = [
 ]
 
 
+MTB = config["multitempbench"]
+MTB_FOLDER = f"{RESULTS}/multitempbench"
+MTB_LANGUAGES = sorted(MTB["languages"])
+MTB_TASKS = sorted(MTB["quota"])
+MTB_SOURCES = sorted(
+    {
+        name
+        for sources in MTB["quota"].values()
+        for name, count in sources.items()
+        if count
+    }
+)
+MTB_MODELS = MTB["models"]
+MTB_BASELINES = MTB["baselines"]
+MTB_RUNS = [
+    (model, mode)
+    for model in MTB_MODELS + MTB_BASELINES
+    for mode in MODELS[model]["modes"]
+]
+MTB_TRANSLATOR = (
+    MTB["translation"].get("model") if MTB["translation"]["method"] == "model" else None
+)
+# The judges that are models of the roster.
+MTB_MODEL_JUDGES = [name for name in MTB["judging"]["judges"] if name in MODELS]
+MTB_PROBED = MTB["analyses"]["probing"]
+MTB_TOKENISED = [
+    name for name in MTB_MODELS if MODELS[name].get("tokenizer", "none") != "none"
+]
+
+
 wildcard_constraints:
     model="|".join(re.escape(name) for name in MODELS),
     mode="thinking|non_thinking",
-    task="|".join(SB_TASKS),
+    task="|".join(sorted({*SB_TASKS, *MTB_TASKS})),
+    language="|".join(MTB_LANGUAGES),
+    judge="|".join(re.escape(name) for name in MTB["judging"]["judges"]),
     source="|".join(re.escape(name) for name in config["corpora"]),
 
 
@@ -77,17 +112,22 @@ def environment(wildcards):
     return f"../envs/{name}.yaml"
 
 
-def gpus(wildcards):
-    """GPUs of a model's inference job; counted by Snakemake, so never more than the limit."""
-    needed = gpus_needed(MODELS[wildcards.model])
+def gpus_of(name):
+    """GPUs of a model's job; counted by Snakemake, so never more than the limit."""
+    needed = gpus_needed(MODELS[name])
     limit = workflow.global_resources.get("gpu")
     limit = getattr(limit, "value", limit)
     if limit is not None and needed > limit:
         raise WorkflowError(
-            f"model {wildcards.model} needs {needed} GPUs but --resources gpu={limit}: "
+            f"model {name} needs {needed} GPUs but --resources gpu={limit}: "
             "raise the limit or lower tensor_parallel in config.yaml"
         )
     return needed
+
+
+def gpus(wildcards):
+    """GPUs of a model's inference job."""
+    return gpus_of(wildcards.model)
 
 
 def token_limit(wildcards, section):
@@ -103,34 +143,41 @@ def corpus_file(role):
     return config["corpora"][SB["corpora"][role]]["path"]
 
 
-def model_inputs(wildcards):
-    """Files that a model's backend reads: converted weights, an archive, baseline answers."""
-    entry = MODELS[wildcards.model]
-    if entry["backend"] == "baseline":
-        return {"answers": f"{SB_FOLDER}/baselines/{wildcards.model}.jsonl"}
+def backend_inputs(name, mode):
+    """Files that a model of the roster needs to answer: converted weights, or an archive."""
+    entry = MODELS[name]
     if entry["backend"] == "archive":
-        path = entry["archive"].format(model=wildcards.model, mode=wildcards.mode)
-        return {"answers": path}
+        return {"answers": entry["archive"].format(model=name, mode=mode)}
     if entry["source"].startswith("embedded:"):
-        name = entry["source"].removeprefix("embedded:")
-        return {"weights": [f"{RESULTS}/models/{name}/{file}" for file in MODEL_FILES]}
+        folder = f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}"
+        return {"weights": [f"{folder}/{file}" for file in MODEL_FILES]}
     return {}
 
 
+def model_inputs(folder):
+    """A function of wildcards: what a model's job of the benchmark in this folder reads."""
+
+    def inputs(wildcards):
+        if MODELS[wildcards.model]["backend"] == "baseline":
+            return {"answers": f"{folder}/baselines/{wildcards.model}.jsonl"}
+        return backend_inputs(wildcards.model, wildcards.mode)
+
+    return inputs
+
+
 def sb_statistics(names):
+    """Statistics files of SyntaxBench."""
     return [f"{SB_FOLDER}/statistics/{name}.csv" for name in names]
 
 
-def tokenised_models():
-    """Models of the run whose tokeniser is at hand."""
-    return [
-        name for name in SB_MODELS if MODELS[name].get("tokenizer", "none") != "none"
-    ]
+def tokenised_models(models):
+    """Those models of a benchmark whose tokeniser is at hand."""
+    return [name for name in models if MODELS[name].get("tokenizer", "none") != "none"]
 
 
-def tokenizer_files(wildcards):
+def tokenizer_files(name):
     """Local files of a model's tokeniser; none when it comes from the hub."""
-    entry = MODELS[wildcards.model]
+    entry = MODELS[name]
     tokenizer = entry.get("tokenizer")
     if tokenizer == "same" and entry["source"].startswith("embedded:"):
         return [
@@ -139,3 +186,53 @@ def tokenizer_files(wildcards):
     if isinstance(tokenizer, dict) and "file" in tokenizer:
         return [tokenizer["file"]]
     return []
+
+
+def translator_inputs(wildcards):
+    """What the configured translator reads besides the questions."""
+    method = MTB["translation"]["method"]
+    if method == "shipped":
+        return {"shipped": MTB["translation"]["file"]}
+    if method == "model":
+        return backend_inputs(MTB_TRANSLATOR, MODELS[MTB_TRANSLATOR]["modes"][0])
+    return {}
+
+
+def translator_gpus(wildcards):
+    """GPUs of the translator's job."""
+    return gpus_of(MTB_TRANSLATOR) if MTB_TRANSLATOR else 0
+
+
+def judge_inputs(wildcards):
+    """What the model that judges reads besides the answers."""
+    if wildcards.judge not in MODELS:
+        return {}
+    return backend_inputs(wildcards.judge, MODELS[wildcards.judge]["modes"][0])
+
+
+def judge_gpus(wildcards):
+    """GPUs of a judge's job; the date judge needs none."""
+    return gpus_of(wildcards.judge) if wildcards.judge in MODELS else 0
+
+
+def weights_of(wildcards):
+    """The converted weights of a model that is probed; none when they come from the hub."""
+    return backend_inputs(wildcards.model, None).get("weights", [])
+
+
+def mtb_statistics(names):
+    """Statistics files of MultiTempBench."""
+    return [f"{MTB_FOLDER}/statistics/{name}.csv" for name in names]
+
+
+def mtb_files(pattern, runs):
+    """A file per (model, mode) of MultiTempBench."""
+    return [f"{MTB_FOLDER}/{pattern}".format(model=m, mode=k) for m, k in runs]
+
+
+def mtb_manifests():
+    """Manifests of all inference of MultiTempBench: answers and hidden states."""
+    answers = [f"{model}.{mode}" for model, mode in MTB_RUNS]
+    states = [f"states/{name}" for name in MTB_PROBED]
+    folder = f"{RESULTS}/manifests/multitempbench"
+    return [f"{folder}/{name}.json" for name in answers + states]

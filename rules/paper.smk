@@ -1,13 +1,11 @@
 # From statistics, tables and figures to the printed paper.
+from scripts.publishing.roster import roster_params
+
+
 report: "report/workflow.rst"
 
 
-SB_TABLES = expand(
-    f"{SB_FOLDER}/tables/{{name}}.tex", name=sorted([*TABLES, "examples"])
-)
-SB_FIGURES = expand(
-    f"{SB_FOLDER}/figures/{{name}}.{{form}}", name=sorted(FIGURES), form=["pdf", "tex"]
-)
+BENCHMARKS = RUN["benchmarks"]
 PAPER_SOURCES = sorted(
     str(path)
     for path in Path("paper").rglob("*")
@@ -18,8 +16,8 @@ PAPER_SOURCES = sorted(
 rule collect_numbers:
     """Every number of the running text as a macro, with the file and cell that it was read from."""
     input:
-        declarations="paper/numbers.yaml",
-        statistics=sb_statistics(SB_STATISTICS + SB_TOKEN_STATISTICS),
+        declarations=[f"paper/numbers/{name}.yaml" for name in BENCHMARKS],
+        statistics=[path for name in BENCHMARKS for path in STATISTICS[name]],
     output:
         tex=f"{RESULTS}/paper/numbers.tex",
         json=f"{RESULTS}/paper/numbers.json",
@@ -33,18 +31,43 @@ rule collect_numbers:
         runtime=10,
     params:
         results=lambda wildcards: RESULTS,
-        context=SB_CONTEXT,
+        contexts={name: CONTEXTS[name] for name in BENCHMARKS},
         code=code_digest("scripts/publishing/collect_numbers.py"),
     script:
         "../scripts/publishing/collect_numbers.py"
+
+
+rule make_roster:
+    """The table of all models and the benchmarks that they answer."""
+    output:
+        tex=f"{RESULTS}/paper/roster.tex",
+        csv=f"{RESULTS}/paper/roster.csv",
+        html=report(
+            f"{RESULTS}/paper/roster.html",
+            caption="report/roster.rst",
+            category="Paper",
+            labels={"page": "models"},
+        ),
+    log:
+        f"{RESULTS}/logs/paper/make_roster.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        roster=ordered(roster_params(config)),
+        code=code_digest("scripts/publishing/make_roster.py"),
+    script:
+        "../scripts/publishing/make_roster.py"
 
 
 rule compile_paper:
     """The paper as PDF; a missing glyph or an undefined reference is an error."""
     input:
         sources=PAPER_SOURCES,
-        tables=SB_TABLES,
-        figures=SB_FIGURES,
+        artefacts=[path for name in BENCHMARKS for path in ARTEFACTS[name]],
+        roster=rules.make_roster.output.tex,
         numbers=rules.collect_numbers.output.tex,
         setup=rules.collect_numbers.output.setup,
     output:
@@ -52,6 +75,7 @@ rule compile_paper:
             f"{RESULTS}/paper/paper.pdf",
             caption="report/paper.rst",
             category="Paper",
+            labels={"page": "paper (PDF)"},
         ),
     log:
         f"{RESULTS}/logs/paper/compile_paper.log",
@@ -72,28 +96,25 @@ rule compile_paper:
 rule items:
     """Items and prompts only."""
     input:
-        expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
+        [path for name in BENCHMARKS for path in REQUESTS[name]],
 
 
 rule responses:
     """All inference, nothing else."""
     input:
-        [
-            f"{RESULTS}/manifests/syntaxbench/{model}.{mode}.json"
-            for model, mode in SB_RUNS
-        ],
+        [path for name in BENCHMARKS for path in MANIFESTS[name]],
 
 
 rule statistics:
     """Everything up to the statistics."""
     input:
-        sb_statistics(SB_STATISTICS + SB_TOKEN_STATISTICS),
+        [path for name in BENCHMARKS for path in STATISTICS[name]],
 
 
 rule artefacts:
-    """Every table, figure and number, and the data set: everything but the PDF."""
+    """Every table, figure and number, and the data sets: everything but the PDF."""
     input:
-        SB_TABLES,
-        SB_FIGURES,
+        [path for name in BENCHMARKS for path in ARTEFACTS[name]],
+        [path for name in BENCHMARKS for path in DATASETS[name]],
+        rules.make_roster.output,
         rules.collect_numbers.output,
-        rules.syntaxbench_export_dataset.output,

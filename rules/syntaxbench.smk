@@ -85,7 +85,7 @@ rule syntaxbench_build_baseline_answers:
 rule syntaxbench_run_model:
     """One process answers every task, shot count and item for one model in one mode."""
     input:
-        unpack(model_inputs),
+        unpack(model_inputs(SB_FOLDER)),
         requests=expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
     output:
         responses=expand(

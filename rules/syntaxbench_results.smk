@@ -21,6 +21,19 @@ SB_TOKEN_STATISTICS = [
     "tokens_off_by_one",
 ]
 SB_CONTEXT = ordered(publication_params(config, "syntaxbench"))
+# What the paper takes from this benchmark.
+CONTEXTS["syntaxbench"] = SB_CONTEXT
+STATISTICS["syntaxbench"] = sb_statistics(SB_STATISTICS + SB_TOKEN_STATISTICS)
+ARTEFACTS["syntaxbench"] = expand(
+    f"{SB_FOLDER}/tables/{{name}}.tex", name=sorted([*TABLES, "examples"])
+) + expand(
+    f"{SB_FOLDER}/figures/{{name}}.{{form}}", name=sorted(FIGURES), form=["pdf", "tex"]
+)
+DATASETS["syntaxbench"] = [f"{SB_FOLDER}/dataset/croissant.json"]
+REQUESTS["syntaxbench"] = expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS)
+MANIFESTS["syntaxbench"] = [
+    f"{RESULTS}/manifests/syntaxbench/{model}.{mode}.json" for model, mode in SB_RUNS
+]
 
 
 rule syntaxbench_compute_statistics:
@@ -58,7 +71,7 @@ rule syntaxbench_compute_statistics:
 rule syntaxbench_tokenise_inputs:
     """What one model's tokeniser makes of the raw inputs."""
     input:
-        tokenizer=tokenizer_files,
+        tokenizer=lambda wildcards: tokenizer_files(wildcards.model),
         item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
     output:
         tokens=f"{SB_FOLDER}/tokenisation/{{model}}.csv",
@@ -82,7 +95,10 @@ rule syntaxbench_analyse_tokenisation:
     """Accuracy by token count, tokens per character, and errors inside sub-words."""
     input:
         scores=f"{SB_FOLDER}/scores.parquet",
-        tokens=[f"{SB_FOLDER}/tokenisation/{model}.csv" for model in tokenised_models()],
+        tokens=[
+            f"{SB_FOLDER}/tokenisation/{model}.csv"
+            for model in tokenised_models(SB_MODELS)
+        ],
     output:
         **{name: f"{SB_FOLDER}/statistics/{name}.csv" for name in SB_TOKEN_STATISTICS},
     log:
@@ -93,7 +109,7 @@ rule syntaxbench_analyse_tokenisation:
         mem_mb=2000,
         runtime=20,
     params:
-        models=tokenised_models(),
+        models=tokenised_models(SB_MODELS),
         statistics=narrow(SB["statistics"], "resamples", "level", "token_bins"),
         seed=RUN["seed"],
         code=code_digest("scripts/syntaxbench/analyse_tokenisation.py"),

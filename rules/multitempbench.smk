@@ -1,0 +1,203 @@
+# MultiTempBench from source questions to scores.
+
+
+rule multitempbench_curate_questions:
+    """Seed questions with full dates, sampled by task and source; what every filter dropped."""
+    input:
+        sources=[config["corpora"][name]["path"] for name in MTB_SOURCES],
+    output:
+        questions=f"{MTB_FOLDER}/questions.jsonl",
+        curation=f"{MTB_FOLDER}/statistics/curation.csv",
+        gold_audit=f"{MTB_FOLDER}/statistics/gold_audit.csv",
+    log:
+        f"{RESULTS}/logs/multitempbench/curate_questions.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        sources={name: ordered(config["corpora"][name]) for name in MTB_SOURCES},
+        quota=ordered(MTB["quota"]),
+        curation=ordered(MTB["curation"]),
+        calendars=ordered(MTB["calendars"]),
+        languages=MTB_LANGUAGES,
+        formats=MTB["formats"],
+        seed=RUN["seed"],
+        code=code_digest("scripts/multitempbench/curate_questions.py"),
+    script:
+        "../scripts/multitempbench/curate_questions.py"
+
+
+rule multitempbench_translate_questions:
+    """The seed questions in one language; no date passes through a translator."""
+    input:
+        unpack(translator_inputs),
+        questions=f"{MTB_FOLDER}/questions.jsonl",
+        overrides=MTB["translation"]["overrides"],
+    output:
+        translations=f"{MTB_FOLDER}/translations/{{language}}.jsonl",
+    log:
+        f"{RESULTS}/logs/multitempbench/translate_questions/{{language}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/multitempbench/translate_questions/{{language}}.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        gpu=translator_gpus,
+        mem_mb=6000,
+        runtime=720,
+    params:
+        language=lambda wildcards: wildcards.language,
+        method=MTB["translation"]["method"],
+        name=MTB_TRANSLATOR,
+        entry=ordered(MODELS[MTB_TRANSLATOR]) if MTB_TRANSLATOR else None,
+        local=ordered(MTB["translation"].get("local", {})),
+        max_new_tokens=MTB["translation"].get("max_new_tokens", 1024),
+        store=lambda wildcards: (
+            f"{RESULTS}/store/multitempbench_translation/{wildcards.language}.jsonl"
+        ),
+        code=code_digest("scripts/multitempbench/translate_questions.py"),
+    script:
+        "../scripts/multitempbench/translate_questions.py"
+
+
+rule multitempbench_build_items:
+    """Every question of one task in every language and date format."""
+    input:
+        questions=f"{MTB_FOLDER}/questions.jsonl",
+        translations=expand(
+            f"{MTB_FOLDER}/translations/{{language}}.jsonl", language=MTB_LANGUAGES
+        ),
+    output:
+        item_files=f"{MTB_FOLDER}/items/{{task}}.jsonl",
+        unbuilt=f"{MTB_FOLDER}/statistics/unbuilt_items.{{task}}.csv",
+    log:
+        f"{RESULTS}/logs/multitempbench/build_items/{{task}}.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        task=lambda wildcards: wildcards.task,
+        languages=MTB_LANGUAGES,
+        formats=MTB["formats"],
+        calendars=ordered(MTB["calendars"]),
+        code=code_digest("scripts/multitempbench/build_items.py"),
+    script:
+        "../scripts/multitempbench/build_items.py"
+
+
+rule multitempbench_build_requests:
+    """One prompt per item, in the item's language, the same for every model."""
+    input:
+        item_files=f"{MTB_FOLDER}/items/{{task}}.jsonl",
+        prompts=expand(
+            "scripts/multitempbench/prompts/{language}.yaml", language=MTB_LANGUAGES
+        ),
+    output:
+        requests=f"{MTB_FOLDER}/requests/{{task}}.jsonl",
+    log:
+        f"{RESULTS}/logs/multitempbench/build_requests/{{task}}.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        decoding=narrow(MTB["decoding"], "temperature", "top_p", "repetition_penalty"),
+        code=code_digest("scripts/multitempbench/build_requests.py"),
+    script:
+        "../scripts/multitempbench/build_requests.py"
+
+
+rule multitempbench_build_baseline_answers:
+    """Answers of a baseline to every request: majority, uniform or library solver."""
+    input:
+        requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+    output:
+        answers=f"{MTB_FOLDER}/baselines/{{model}}.jsonl",
+    log:
+        f"{RESULTS}/logs/multitempbench/build_baseline_answers/{{model}}.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        baseline=lambda wildcards: MODELS[wildcards.model]["source"],
+        calendars=ordered(MTB["calendars"]),
+        seed=RUN["seed"],
+        code=code_digest("scripts/multitempbench/build_baseline_answers.py"),
+    script:
+        "../scripts/multitempbench/build_baseline_answers.py"
+
+
+rule multitempbench_run_model:
+    """One process answers every item for one model in one mode."""
+    input:
+        unpack(model_inputs(MTB_FOLDER)),
+        requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
+    output:
+        responses=expand(
+            f"{MTB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.0shot.jsonl",
+            task=MTB_TASKS,
+            allow_missing=True,
+        ),
+        manifest=f"{RESULTS}/manifests/multitempbench/{{model}}.{{mode}}.json",
+    log:
+        f"{RESULTS}/logs/multitempbench/run_model/{{model}}.{{mode}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/multitempbench/run_model/{{model}}.{{mode}}.tsv"
+    conda:
+        environment
+    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    resources:
+        gpu=gpus,
+        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
+        runtime=2880,
+    params:
+        benchmark="multitempbench",
+        name=lambda wildcards: wildcards.model,
+        mode=lambda wildcards: wildcards.mode,
+        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        tasks=MTB_TASKS,
+        shots=MTB["shots"],
+        max_new_tokens=lambda wildcards: token_limit(wildcards, MTB),
+        store=lambda wildcards: (
+            f"{RESULTS}/store/multitempbench/{wildcards.model}/{wildcards.mode}.jsonl"
+        ),
+        code=lambda wildcards: code_digest(
+            "scripts/inference/run_model.py",
+            backend_file(MODELS[wildcards.model]["backend"]),
+        ),
+    script:
+        "../scripts/inference/run_model.py"
+
+
+rule multitempbench_judge_by_rule:
+    """Verdicts of the date judge: every date, time, relation or number of an answer is read."""
+    input:
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+        requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
+        responses=expand(
+            f"{MTB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.0shot.jsonl",
+            task=MTB_TASKS,
+            allow_missing=True,
+        ),
+    output:
+        judgements=f"{MTB_FOLDER}/judgements/date_judge/{{model}}.{{mode}}.jsonl",
+    log:
+        f"{RESULTS}/logs/multitempbench/judge_by_rule/{{model}}.{{mode}}.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        judge="date_judge",
+        code=code_digest("scripts/multitempbench/judge_responses.py"),
+    script:
+        "../scripts/multitempbench/judge_responses.py"
