@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,7 @@ def byte_alphabet() -> dict[str, int]:
     return signs | {chr(0x100 + place): byte for place, byte in enumerate(rest)}
 
 
+@lru_cache(maxsize=1 << 16)
 def bytes_of_spelling(spelling: str) -> bytes:
     """The bytes of a byte-level token; an added token is spelled in plain text instead."""
     alphabet = byte_alphabet()
