@@ -219,5 +219,6 @@ def _number_wordings(value: str, unit: str | None, language: str) -> Iterator[st
         digits.append(value.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
     for number in digits:
         yield number
-        for word in answer_words.unit_words(language, unit) if unit else ():
+        # A number may count something else than time (`year` names one), which has no unit's word.
+        for word in answer_words.unit_words(language, unit) if unit in answer_words.UNITS else ():
             yield f"{number}{'' if language == 'zh' else ' '}{word}"

@@ -1,0 +1,136 @@
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from multitempbench_material import DECODING, PROMPTS, own_items, own_requests
+
+from scripts.files import DataError, read_records, write_records
+from scripts.judging import answer_words
+from scripts.multitempbench import build_requests as rule
+from scripts.multitempbench.prompts import (
+    build_requests,
+    load_prompt,
+    load_prompts,
+    offered_words,
+    parse_prompt,
+)
+from scripts.multitempbench.tasks import ANSWER_KINDS, FORMATS, LANGUAGES, RELATIONS, TASKS
+from scripts.records import Request
+
+LOADED = load_prompts(PROMPTS)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_a_prompt_for_every_kind(language):
+    prompt = LOADED[language]
+    sentences = [prompt.instruction(kind) for kind in ANSWER_KINDS]
+    assert len(set(sentences)) == len(ANSWER_KINDS)
+    for sentence in sentences:
+        assert "{{" not in sentence and "\n" not in sentence and len(sentence) < 200
+    for relation in RELATIONS:
+        assert answer_words.relation_word(language, relation) in prompt.instruction("relation")
+    for value in ("yes", "no"):
+        assert answer_words.yes_no_word(language, value) in prompt.instruction("yes_no")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_format_is_named(language):
+    for kind in ("date", "date_time", "number"):
+        sentence = LOADED[language].instruction(kind)
+        assert not any(word in sentence for word in ("YYYY", "DD", "ISO", "/", "AH", "هـ"))
+        assert not any(character.isdigit() for character in sentence)
+        assert offered_words(language, kind) == []
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_requests(task):
+    items, requests = own_items(task).items, own_requests(task)
+    assert len(requests) == len(items) == len({request.request_id for request in requests})
+    for item, request in zip(items, requests, strict=True):
+        assert request.item_id == item.item_id and request.setting == {"shots": 0}
+        assert request.decoding == DECODING and request.response_schema is None
+        [message] = request.messages
+        assert message["role"] == "user"
+        question, instruction = message["content"].split("\n")
+        assert question == item.inputs["question"]
+        prompt = LOADED[item.factors["language"]]
+        assert instruction == prompt.instruction(item.gold["kind"])
+
+
+def test_variants_of_a_question_differ_in_the_date_alone():
+    items = {item.item_id: item for item in own_items("relation").items}
+    asked = {}
+    for request in own_requests("relation"):
+        item = items[request.item_id]
+        text = request.messages[0]["content"]
+        for each in item.inputs["dates"]:
+            text = text.replace(each["text"], "#")
+        asked.setdefault((item.source["question_id"], item.factors["language"]), set()).add(text)
+    assert all(len(texts) == 1 for texts in asked.values())
+    assert len(asked) == len(items) / len(FORMATS)
+
+
+def test_a_question_is_never_read_as_a_template():
+    text = "What does {{instruction}} or {{options}} mean on 2024-01-01?"
+    rendered = LOADED["en"].render(text, "relation")
+    assert rendered.split("\n")[0] == text
+
+
+def test_an_item_without_a_prompt_is_an_error():
+    with pytest.raises(DataError, match="no prompt for the language"):
+        build_requests(own_items("relation").items, {"en": LOADED["en"]}, DECODING)
+
+
+def content(**changes):
+    return yaml.safe_load(PROMPTS[0].read_text()) | changes
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ([], "exactly the keys"),
+        (content(system="You know dates."), "exactly the keys"),
+        (content(language="fr"), "language"),
+        (content(separator=""), "separator"),
+        (content(prompt="{{question}}"), "prompt must hold"),
+        (content(prompt="{{question}} {{question}} {{instruction}}"), "prompt must hold"),
+        (content(prompt=3), "prompt must hold"),
+        (content(instructions={"date": "Answer."}), "instructions needs exactly"),
+        (content(instructions=["Answer."]), "instructions needs exactly"),
+        (
+            content(instructions=dict.fromkeys(ANSWER_KINDS, "Answer.")),
+            "instructions.relation must be",
+        ),
+        (
+            content(instructions=dict.fromkeys(ANSWER_KINDS, "One of {{options}}")),
+            "instructions.date must be",
+        ),
+    ],
+)
+def test_what_is_no_prompt(changed, message):
+    with pytest.raises(DataError, match=message):
+        parse_prompt(changed, "x.yaml")
+
+
+def test_errors_name_the_file(tmp_path):
+    broken = tmp_path / "en.yaml"
+    broken.write_text("language: [")
+    with pytest.raises(DataError, match=r"en\.yaml: not valid YAML"):
+        load_prompt(broken)
+    broken.write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=r"en\.yaml: not valid YAML"):
+        load_prompt(broken)
+    with pytest.raises(DataError, match="second prompt"):
+        load_prompts([PROMPTS[0], PROMPTS[0]])
+
+
+def test_rule(tmp_path):
+    items = tmp_path / "items.jsonl"
+    write_records(items, own_items("time_zone").items)
+    job = SimpleNamespace(
+        input=SimpleNamespace(item_files=items, prompts=PROMPTS),
+        output=SimpleNamespace(requests=tmp_path / "requests.jsonl"),
+        params=SimpleNamespace(decoding=DECODING),
+    )
+    rule.main(job)
+    assert read_records(tmp_path / "requests.jsonl", Request) == own_requests("time_zone")
