@@ -18,6 +18,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "fragmentation_examples": ("fragmentation_examples",),
     "accuracy": ("accuracy",),
     "accuracy_formats": ("accuracy",),
+    "accuracy_tasks": ("accuracy",),
     "mdfr": ("mdfr",),
     "mdfr_as_published": ("mdfr_as_published",),
     "dataset": ("dataset",),
@@ -87,6 +88,7 @@ def context_params(config: Mapping[str, Any]) -> dict[str, Any]:
             "pca": part["analyses"]["pca"],
             "examples": part["analyses"]["examples"],
             "judge": part["judging"]["primary"],
+            "calendars": dict(part["calendars"]),
             "permutations": part["statistics"].get("permutations"),
             "facts": {
                 "format_count": len(part["formats"]),
