@@ -15,7 +15,7 @@ NEEDED = pytest.mark.skipif(not FOLDER.is_dir(), reason="no tokeniser files")
 
 
 class DecodedTokeniser(Tokeniser):
-    """An OpenAI encoding from its tokenizer.json, treated as the released script treats tiktoken."""
+    """A tokenizer.json of an OpenAI encoding, treated as the released script treats tiktoken."""
 
     decodes_alone = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tiktoken
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 
@@ -25,3 +26,17 @@ def description(pieces: tuple[str, ...] = ("un", "de", "cl", "ared"), special: b
         built.enable_truncation(3)
         built.enable_padding(length=8)
     return built.to_str()
+
+
+def small_encoding(*joined: bytes) -> tiktoken.Encoding:
+    """A tiktoken encoding of single bytes and the given tokens, with one special token."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    for token in joined:
+        for end in range(2, len(token) + 1):
+            ranks.setdefault(token[:end], len(ranks))
+    return tiktoken.Encoding(
+        "small",
+        pat_str=r"\s?\S+|\s+",
+        mergeable_ranks=ranks,
+        special_tokens={"<|endoftext|>": len(ranks)},
+    )

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers
@@ -28,7 +27,7 @@ from scripts.tokenisation.tokenisers import (
 )
 from scripts.tokenisation.weights import ORIGINAL_WEIGHTS, normalise_weights
 from tests.real_tokenisers import NEEDED, real
-from tests.small_tokeniser import description
+from tests.small_tokeniser import description, small_encoding
 
 WEIGHTS = (0.2, 0.2, 0.1, 0.5)
 ORIGINAL = normalise_weights(ORIGINAL_WEIGHTS)
@@ -45,29 +44,25 @@ class SemanticTokeniser(Tokeniser):
 
 
 def byte_fallback(*, prepend: bool = True) -> Tokeniser:
-    """A SentencePiece-like BPE: digits, letters, a space mark before the text, bytes for the rest."""
+    """A SentencePiece-like BPE: digits, some letters, a mark before the text, bytes for the rest."""
     signs = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", *"0123456789.-abc"]
     vocabulary = {sign: number for number, sign in enumerate(signs)}
-    built = Tokenizer(models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>", byte_fallback=True))
+    built = Tokenizer(
+        models.BPE(vocab=vocabulary, merges=[], unk_token="<unk>", byte_fallback=True)
+    )
     steps: list[normalizers.Normalizer] = [normalizers.Prepend("\u2581")] if prepend else []
     built.normalizer = normalizers.Sequence([*steps, normalizers.Replace(" ", "\u2581")])
     return from_description("byte fallback", built.to_str())
 
 
-def tiny_encoding(*joined: bytes) -> Tokeniser:
-    """A tiktoken encoding of single bytes and the given tokens."""
-    ranks = {bytes([byte]): byte for byte in range(256)}
-    for token in joined:
-        for end in range(2, len(token) + 1):
-            ranks.setdefault(token[:end], len(ranks))
-    built = tiktoken.Encoding("tiny", pat_str=r"[\s\S]+", mergeable_ranks=ranks, special_tokens={})
-    return from_encoding(built)
+def encoding(*joined: bytes) -> Tokeniser:
+    return from_encoding(small_encoding(*joined))
 
 
 BUILDERS: dict[str, Callable[[], Tokeniser]] = {
     "byte_level": lambda: from_description("small", description(("10", "20", "Okt", "ober"))),
     "byte_fallback": byte_fallback,
-    "tiktoken": lambda: tiny_encoding(b"2034", " Okt".encode(), "é".encode()),
+    "tiktoken": lambda: encoding(b"2034", b" Okt", "é".encode()),
     "baseline": lambda: SemanticTokeniser("baseline", "", None),
 }
 TOKENISERS = {name: build() for name, build in BUILDERS.items()}
@@ -156,7 +151,7 @@ def test_order_does_not_matter(text: str, random: object) -> None:
 @given(ANY_TEXT)
 def test_two_kinds_of_byte_tokenisers_agree(text: str) -> None:
     """Bytes as tokens give the same pieces, whatever the file format of the tokeniser."""
-    bytes_only = tiny_encoding()
+    bytes_only = encoding()
     plain = from_description("bytes", description(()))
     assert visible_pieces(text, bytes_only) == visible_pieces(text, plain)
 
@@ -170,20 +165,20 @@ def test_nothing_visible_is_not_fragmented(name: str) -> None:
 
 
 def test_bytes_of_a_character_are_opaque_and_readable() -> None:
-    pieces = visible_pieces("٣ 3", tiny_encoding())
+    pieces = visible_pieces("٣ 3", encoding())
     assert pieces == [Piece("<D9>", True), Piece("<A3>", True), Piece("3")]
     assert visible_pieces("٣ 3", byte_fallback()) == pieces
     assert readable_bytes("aé".encode() + b"\xe6\x9c") == "aé<E6><9C>"
     # Two equal bytes are two kinds: theta sees four different pieces, not two of each.
-    found = text_fragmentation("٣٣", tiny_encoding())
+    found = text_fragmentation("٣٣", encoding())
     assert found.tokens == 4
     assert found.theta == 1
-    assert [p.text for p in visible_pieces("٣٣", tiny_encoding())] == ["<D9>", "<A3>"] * 2
+    assert [p.text for p in visible_pieces("٣٣", encoding())] == ["<D9>", "<A3>"] * 2
 
 
 def test_a_token_over_two_characters_with_a_part_of_one() -> None:
     # " Ø" of p50k: a space, and the first byte of the letter.
-    tokeniser = tiny_encoding(b" \xd8")
+    tokeniser = encoding(b" \xd8")
     assert visible_pieces("1 أ", tokeniser) == [
         Piece("1"),
         Piece("<D8>", True),
@@ -236,9 +231,7 @@ def test_worked_check_by_hand() -> None:
     assert found.theta == pytest.approx(1 - 2 / math.sqrt(10 * 4))
     assert found.theta == pytest.approx(0.6838, abs=5e-5)
     assert found.score(WEIGHTS) == pytest.approx(0.6419, abs=5e-5)
-    assert found.score(ORIGINAL) == pytest.approx(
-        0.1818 + 0.0909 + 0.5455 * found.theta, abs=1e-4
-    )
+    assert found.score(ORIGINAL) == pytest.approx(0.1818 + 0.0909 + 0.5455 * found.theta, abs=1e-4)
 
 
 def test_lost_delimiters_and_repeated_units() -> None:
@@ -295,9 +288,7 @@ def test_worked_check_of_gemma_3() -> None:
     ],
 )
 def test_equation_1_on_the_strings_of_table_2(text: str, score: float) -> None:
-    assert text_fragmentation(text, real("gemma3")).score(WEIGHTS) == pytest.approx(
-        score, abs=5e-4
-    )
+    assert text_fragmentation(text, real("gemma3")).score(WEIGHTS) == pytest.approx(score, abs=5e-4)
 
 
 @NEEDED

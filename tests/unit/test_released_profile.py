@@ -1,4 +1,4 @@
-"""The released formula: its parts by hand, the published strings, and table 4 on real tokenisers."""
+"""The released formula: its parts by hand, the published strings, table 4 on real tokenisers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.real_tokenisers import NEEDED, real
 from tests.small_tokeniser import description
 
 COLUMNS = tuple(FORMS)
-DESIGN = {"years": [1900, 2099], "dates": 80, "repetitions": 30}
+DESIGN = {"years": [1900, 2099], "dates": 80}
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,7 @@ DESIGN = {"years": [1900, 2099], "dates": 80, "repetitions": 30}
         ("五月, 廿三", "zh", "lunar", ["五月", ",", "廿三"]),
     ],
 )
-def test_units_of_the_script(
-    text: str, language: str, calendar: str, units: list[str]
-) -> None:
+def test_units_of_the_script(text: str, language: str, calendar: str, units: list[str]) -> None:
     assert released_units(text, language, calendar) == units
 
 
@@ -250,13 +248,17 @@ TABLE_4: dict[str, tuple[list[float], list[float]]] = {
 }
 #: Cells that do not follow: one unexplained, and a row of another version of the tokeniser.
 EXCEPTIONS = {"llama2": {"zh_lunar"}, "deepseek_v3": set(COLUMNS)}
+#: Rows that the published table does not have, or has for another tokeniser.
+CHEAPER = ("deepseek_v3", "decoded:gpt4o", "olmo_v1_5")
 
 
 @NEEDED
 @pytest.mark.parametrize("name", sorted(TABLE_4))
 def test_rows_of_table_4(name: str) -> None:
     before, published = TABLE_4[name]
-    found = released_design_frame(real(name), **DESIGN, seed=2026).set_index("column")
+    repetitions = 10 if name in CHEAPER else 30
+    design = DESIGN | {"repetitions": repetitions, "seed": 2026}
+    found = released_design_frame(real(name), **design).set_index("column")
     values: Sequence[float] = found.loc[list(COLUMNS), "mdfr_as_published"].tolist()
     assert found["sampling_sd"].max() < 0.025
     # Rounding of the printed value, and the error of a mean of 30 draws.

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiktoken
 from huggingface_hub.errors import LocalEntryNotFoundError, RemoteEntryNotFoundError
 
 from scripts.files import DataError
 from scripts.tokenisation import tokenisers
 from scripts.tokenisation.tokenisers import TokeniserUnavailableError
-from tests.small_tokeniser import description
+from tests.small_tokeniser import description, small_encoding
 
 REAL = Path(__file__).parents[2] / "../shared/data/tokenizers"
 
@@ -106,3 +107,67 @@ def test_real_tokenisers_cover_the_word(name: str) -> None:
     assert "".join(word[a:b] for a, b in built.spans(word)) == word
     assert built.counts([word])[0] == len(built.spans(word))
     assert json.loads(json.dumps(built.fingerprint)) == built.fingerprint
+
+
+def test_tiktoken_spans_are_code_points() -> None:
+    built = tokenisers.from_encoding(small_encoding(b"2034", b" Okt", "أ".encode()[:1]))
+    text = "2034 Oktأ"
+    assert [(t.start, t.end, t.content) for t in built.tokens(text)] == [
+        (0, 4, b"2034"),
+        (4, 8, b" Okt"),
+        (8, 9, b"\xd8"),
+        (8, 9, b"\xa3"),
+    ]
+    assert built.spans(text) == [(0, 4), (4, 8), (8, 9), (8, 9)]
+    assert built.counts([text, "", "x"]) == [4, 0, 1]
+    assert [t.spelling for t in built.tokens(text)][-1] == "\ufffd"
+    assert built.decodes_alone and not tokenisers.from_description("a", description()).decodes_alone
+
+
+def test_tiktoken_reads_special_tokens_and_surrogates_as_text() -> None:
+    built = tokenisers.from_encoding(small_encoding())
+    text = "<|endoftext|>\ud800"
+    assert built.counts([text]) == [13 + 3]
+    assert built.spans(text)[-3:] == [(13, 14)] * 3
+
+
+def test_tiktoken_fingerprint_is_over_what_cuts() -> None:
+    first = tokenisers.from_encoding(small_encoding(b"20")).fingerprint
+    assert first == tokenisers.from_encoding(small_encoding(b"20")).fingerprint
+    assert first != tokenisers.from_encoding(small_encoding(b"21")).fingerprint
+    assert len(first) == 16
+
+
+def test_tiktoken_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = {"source": "owner/name", "tokenizer": {"tiktoken": "o200k_base"}}
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: small_encoding(name.encode()))
+    assert tokenisers.tokeniser_of(entry, []).counts(["o200k_base"]) == [1]
+
+    def offline(name: str) -> tiktoken.Encoding:
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(tiktoken, "get_encoding", offline)
+    with pytest.raises(TokeniserUnavailableError, match=r"o200k_base.*TIKTOKEN_CACHE_DIR"):
+        tokenisers.tokeniser_of(entry, [])
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "gpt-4o", "cl100k", "", "../o200k_base"])
+def test_an_unknown_encoding_is_an_error_and_never_another_one(name: str) -> None:
+    with pytest.raises(DataError, match=r"no encoding .*known: .*o200k_base"):
+        tokenisers.tokeniser_of({"tokenizer": {"tiktoken": name}}, [])
+
+
+def test_contents_of_tokens() -> None:
+    built = tokenisers.from_description("small", description())
+    assert built.byte_level and built.unknown is None
+    assert [t.content for t in built.tokens("un 漢")] == [b"un", b" ", b"\xe6", b"\xbc", b"\xa2"]
+    # An added token is spelled in plain text, with a sign that the alphabet of bytes lacks.
+    assert tokenisers.bytes_of_spelling("<漢>") == "<漢>".encode()
+    assert sorted(tokenisers.byte_alphabet().values()) == list(range(256))
+
+
+def test_unknown_tokens_of_every_kind_of_model() -> None:
+    assert tokenisers.unknown_token({"unk_token": "[UNK]"}) == "[UNK]"
+    assert tokenisers.unknown_token({"unk_id": 1, "vocab": [["a", 0.0], ["<unk>", 0.0]]}) == "<unk>"
+    assert tokenisers.unknown_token({"unk_token": None}) is None
+    assert tokenisers.unknown_token({}) is None
