@@ -4,13 +4,12 @@ One table for the prompt that offers the words and for the judge that reads them
 an entry is the one a prompt offers; the others are what a person may write instead. Hausa and
 Arabic wording was not checked by a native speaker.
 
-Comparison ignores case, vowel marks and the hooks of Hausa letters: use `fold` on both sides.
+Compare folded forms (`scripts.dates.languages.fold`): case, accents, vowel marks, apostrophes and
+the hooks of Hausa letters do not count.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping
 
 LANGUAGES = ("ar", "zh", "en", "de", "ha")
@@ -169,24 +168,6 @@ REFUSAL_PHRASES: Mapping[str, _Forms] = {
         "ba a sani ba", "ban tabbata ba", "babu isasshen bayani", "yi hakuri", "ku yi hakuri",
     ),
 }  # fmt: skip
-
-_HOOKED = str.maketrans({"ɗ": "d", "ɓ": "b", "ƙ": "k", "ƴ": "y", "’": "'", "ʼ": "'", "‘": "'"})
-# Arabic spelling that people vary: forms of alif, final ya, ta marbuta.
-_ARABIC = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه"})
-
-
-def fold(text: str) -> str:
-    """A text as it is compared: case, vowel marks, tatweel, hooked letters and alif forms folded.
-
-    German umlauts stay apart from plain vowels; white space is one blank.
-    """
-    text = unicodedata.normalize("NFKC", text).casefold().translate(_HOOKED)
-    kept = "".join(c for c in text if not _is_arabic_mark(c))
-    return re.sub(r"\s+", " ", kept.translate(_ARABIC)).strip()
-
-
-def _is_arabic_mark(character: str) -> bool:
-    return "\u064b" <= character <= "\u065f" or character in "\u0640\u0670"
 
 
 def _forms(table: _Table, language: str, name: str, what: str) -> _Forms:

@@ -212,8 +212,8 @@ def _ranked(text: str) -> list[tuple[str, set[str]]]:
     markers = list(_MARKER.finditer(text))
     lines = [line for line in text.splitlines() if line.strip()]
     ends = {found[0] or "?" for line in {lines[0], lines[-1]} if (found := _alone(line))}
-    final = {found for m in markers if m["final"] and (found := _letter(m, text))}
-    marked = {found for m in [*markers, *_BOXED.finditer(text)] if (found := _letter(m, text))}
+    final = {_letter(m, text) for m in markers if m["final"]} - {""}
+    marked = {_letter(m, text) for m in [*markers, *_BOXED.finditer(text)]} - {""}
     ranks = (("final_grade", final), ("marked_grade", marked))
     # A line of its own must agree with what is marked; alone it is a commitment too.
     return [*((route, found | ends) for route, found in ranks if found), ("own_line", ends)]

@@ -1,0 +1,118 @@
+"""Where a reply commits itself: the parts of a text that state its final answer.
+
+Strongest first: a JSON object with an answer, a box, a marked final answer, a marked answer. What
+follows a mark is read to the end of its sentence; of two marks of one kind the later one counts,
+because a reply is read to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from scripts.dates.plain_text import LETTER, normalise
+
+_KEYS = ("final_answer", "answer", "result", "antwort", "答案", "الإجابة", "الجواب", "amsa")
+_MAX_OBJECTS = 20
+_MAX_OBJECT_CHARACTERS = 4000
+_BOX = re.compile(r"\\boxed ?\{((?:[^{}\n]|\{[^{}\n]{0,200}\}){0,300})\}")
+_FINAL = (
+    r"final answer|endgultige antwort|finale antwort|最终答案|最終答案|الاجابه النهائيه"
+    r"|الجواب النهائي|amsa ta karshe|amsar karshe"
+)
+_PLAIN = r"answer|antwort|losung|答案|回答|الاجابه|الجواب|amsa|amsar|amsata"
+_LINK = (
+    r"(?: ?(?:is|ist|lautet|would be|should be|是|为|為|هي|هو|ita ce|itace|shi ne|shine))?"
+    r" ?[:=]? ?(?!(?:not|nicht|不是|ليس)\b)"
+)
+_MARK = re.compile(
+    rf"(?<!{LETTER})(?P<mark>{_FINAL}|{_PLAIN})(?!{LETTER})(?P<link>{_LINK})"
+    rf"|(?P<cn>最终答案|最終答案|答案)(?P<cn_link> ?(?:是|为|為)? ?[:=]? ?)"
+)
+_IS_FINAL = re.compile(_FINAL)
+# The end of a sentence: a full stop behind a word or a year, before a blank and a letter.
+_SENTENCE_END = re.compile(
+    rf"(?<={LETTER}{LETTER}{LETTER}|\d\d\d)[.!?] (?={LETTER}{LETTER})|[。！；;]|! "
+)
+HEDGES = re.compile(
+    r"(?<![^\W\d_])(?:or|maybe|perhaps|possibly|could also|might|but|oder|vielleicht|eventuell"
+    r"|aber|او|ربما|قد|لكن|ko|watakila|amma)(?![^\W\d_])|或|也可能|也许|可能|但"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """A part of a reply that states its answer: how it was marked, its text, and what follows."""
+
+    route: str
+    text: str
+    rest: str = ""
+
+
+def commitments(text: str) -> list[Commitment]:
+    """The committed answers of a reply, the strongest first; empty where it marks none."""
+    found = [*_from_json(text), *_from_box(text)]
+    plain = normalise(text)
+    marks = [m for m in _MARK.finditer(plain) if _is_link(m)]
+    final = [m for m in marks if _IS_FINAL.fullmatch(m["mark"] or m["cn"])]
+    for route, chosen in (("final_answer", final), ("answer", marks)):
+        if chosen:
+            found.append(_after(plain, chosen[-1].end(), route))
+    return found
+
+
+def _is_link(match: re.Match[str]) -> bool:
+    """True when the mark is followed by a verb or a colon, or ends its line ("Answer")."""
+    link = match["link"] if match["mark"] else match["cn_link"]
+    ends_line = match.end() == len(match.string) or match.string[match.end()] == "\n"
+    return bool(link.strip()) or ends_line
+
+
+def _after(plain: str, place: int, route: str) -> Commitment:
+    """What stands after a mark: its sentence, or the next line where its own line is empty."""
+    rest = plain[place:].lstrip(" \n:>#-=")
+    line, _, below = rest.partition("\n")
+    return Commitment(route, first_sentence(line), below if len(line) < len(rest) else "")
+
+
+def first_sentence(line: str) -> str:
+    """The first sentence of a line; the whole line where the rest hedges it."""
+    end = _SENTENCE_END.search(line)
+    if end is None or HEDGES.search(line, end.end()):
+        return line
+    return line[: end.start()]
+
+
+def _from_json(text: str) -> list[Commitment]:
+    """The value of the last JSON object with an answer; a nested object counts as its text."""
+    starts = [m.start() for m in re.finditer(r"\{\s{0,8}[\"']", text)][-_MAX_OBJECTS:]
+    decoder = json.JSONDecoder()
+    for start in reversed(starts):
+        try:
+            value, _ = decoder.raw_decode(text[start : start + _MAX_OBJECT_CHARACTERS])
+        except (ValueError, RecursionError):
+            continue
+        answer = _answer_of(value)
+        if answer is not None:
+            return [Commitment("json", answer)]
+    return []
+
+
+def _answer_of(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    named = {str(key).casefold(): each for key, each in value.items()}
+    for key in _KEYS:
+        if key in named:
+            answer = named[key]
+            if answer is None:
+                return ""
+            return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    return None
+
+
+def _from_box(text: str) -> list[Commitment]:
+    boxes = _BOX.findall(text)
+    return [Commitment("boxed", boxes[-1])] if boxes else []
