@@ -19,6 +19,7 @@ from scripts.dates import formats
 from scripts.dates.formats import Options
 from scripts.files import DataError, iterate_jsonl, write_records
 from scripts.judging import answer_words
+from scripts.judging.date_judge import judge_item
 from scripts.multitempbench import build_baseline_answers as rule
 from scripts.multitempbench.baselines import (
     DAYS_AROUND,
@@ -217,3 +218,22 @@ def test_rule(tmp_path):
     expected = [text for task in TASKS for text in answers("solver", task)]
     assert [row["text"] for row in rows] == expected
     assert all(set(row) == {"request_id", "text"} for row in rows)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_date_judge_agrees(task):
+    verdicts = {"solver": Counter(), "majority": Counter(), "uniform": Counter()}
+    for baseline, counts in verdicts.items():
+        for text, item in zip(answers(baseline, task), own_items(task).items, strict=True):
+            counts[judge_item(item, text).verdict] += 1
+    assert set(verdicts["solver"]) == {"correct"}
+    for floor in ("majority", "uniform"):
+        assert set(verdicts[floor]) <= {"correct", "incorrect"}
+        assert verdicts[floor]["correct"] <= len(own_requests(task)) / 4
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_alias_is_right_for_the_date_judge(task):
+    for item in own_items(task).items[:: 7 if task == "time_zone" else 1]:
+        for alias in item.gold["aliases"]:
+            assert judge_item(item, alias).verdict == "correct", (item.factors, alias)
