@@ -9,35 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
-from scripts.files import DataError, iterate_jsonl
+from scripts.files import DataError
 from scripts.publishing import captions
 from scripts.publishing.captions import Context, ModelInfo
+from scripts.publishing.examples import NO_ANSWER, find, no_reply, text_cell
 from scripts.publishing.layouts import BLOCKS, in_task_order
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK, shorten, visible
-from scripts.records import Item, Record, RecordError, Response
+from scripts.records import Item, Response
 from scripts.syntaxbench.tasks import TASKS, task_named
 
-R = TypeVar("R", bound=Record)
-
-# Characters printed of one input field, of a reply and of an answer, and the most that the CSV has.
+# Characters printed of one input field, of a reply and of an answer.
 FIELD_CHARACTERS = 32
 REPLY_CHARACTERS = 110
 ANSWER_CHARACTERS = 32
-CSV_CHARACTERS = 2000
 
-# Why there is no answer, by the category of the score.
-NO_ANSWER = {
-    "blank": "no answer: the reply is blank",
-    "inference_error": "no answer: the request failed",
-    "truncated": "no answer: the reply was cut by the token limit",
-    "unparsable": "no answer: none could be read",
-    "not_run": "not run",
-}
 COLUMNS = (
     Column("reply", "Reply", align="P{4.1cm}"),
     Column("parsed", "Read as", align="P{2.1cm}"),
@@ -80,23 +70,6 @@ def choose(scores: pd.DataFrame, context: Context) -> list[Choice]:
             wrong = rows[rows["correct"].eq(False).fillna(False).astype(bool)]
             row = (rows if wrong.empty else wrong).iloc[0]
             out.append(Choice(model, mode, task, {str(k): v for k, v in row.items()}))
-    return out
-
-
-def find(paths: Iterable[Path | str], kind: type[R], key: str, wanted: set[str]) -> list[R]:
-    """The records of JSONL files whose `key` is wanted, read line by line.
-
-    Raises DataError naming file and line for a row that is not such a record.
-    """
-    out = []
-    for path in paths:
-        for number, row in iterate_jsonl(path):
-            if row.get(key) not in wanted:
-                continue
-            try:
-                out.append(kind.from_json(row))
-            except (RecordError, TypeError) as error:
-                raise DataError(f"{path}, line {number}: {error}") from error
     return out
 
 
@@ -162,25 +135,15 @@ def _row(choice: Choice, item: Item, response: Response) -> Row:
     parsed, correct = score["parsed"], score["correct"]
     scored = not is_missing(correct)
     cells = (
-        _text(response.text, REPLY_CHARACTERS) if response.text else absent(_no_reply(response)),
-        absent(lacking) if is_missing(parsed) else _text(str(parsed), ANSWER_CHARACTERS),
-        _text(str(score["gold"]), ANSWER_CHARACTERS),
+        text_cell(response.text, REPLY_CHARACTERS) if response.text else absent(no_reply(response)),
+        absent(lacking) if is_missing(parsed) else text_cell(str(parsed), ANSWER_CHARACTERS),
+        text_cell(str(score["gold"]), ANSWER_CHARACTERS),
         Cell(bool(correct), "yes" if correct else "no") if scored else absent(lacking),
     )
     ids = (("item_id", item.item_id), ("category", category))
     last = Cell(cells[-1].value, cells[-1].text, missing=cells[-1].missing, extra=ids)
     block = f"{choice.model.label}, {BLOCKS[choice.mode].lower()}"
     return Row((choice.task, question(item)), (*cells[:-1], last), block)
-
-
-def _text(text: str, limit: int) -> Cell:
-    """A cell with foreign text: the CSV's raw value and the shorter printed form, both visible."""
-    seen = visible(text)
-    return Cell(shorten(seen, CSV_CHARACTERS), shorten(seen, limit))
-
-
-def _no_reply(response: Response) -> str:
-    return "no reply: the request failed" if response.error else "the reply is blank"
 
 
 def question(item: Item) -> str:

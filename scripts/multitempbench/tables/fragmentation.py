@@ -232,7 +232,8 @@ def _notes_on_strings(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     noted = {
         str(row["note"]): str(row["string"]) for row in rows if not is_missing(row.get("note"))
     }
-    return [f"{string}: {note}." for note, string in noted.items() if note]
+    # An Arabic string must not come first: the whole note would run from right to left.
+    return [f"On {string}: {note}." for note, string in noted.items()]
 
 
 def fragmentation_ratings(frames: Frames, context: Context) -> Table:

@@ -81,7 +81,7 @@ def probes(frames: Frames, context: Context) -> Table:
                 *(number(value_of(row, c.key), two, reason=reason) for c in PROBE_COLUMNS),
             )
             stub = (model.label, language_name(language))
-            rows.append(Row(stub, cells, model.label, repeated=index > 0))
+            rows.append(Row(stub, cells, repeated=index > 0))
     chosen = sorted({str(v) for v in frames["linearity"]["chosen_on"].dropna()})
     return Table(
         "probes",
@@ -93,7 +93,7 @@ def probes(frames: Frames, context: Context) -> Table:
         ),
         ("Model", "Language"),
         (Column("layer_name", "Layer", align="l"), *PROBE_COLUMNS),
-        tuple(Row(r.stub, r.cells, repeated=r.repeated) for r in rows),
+        tuple(rows),
         (
             "Overall: mean of year, month and day. Permuted: the same probe on shuffled labels; "
             "random: on random states; both must be near zero or below.",
@@ -103,6 +103,7 @@ def probes(frames: Frames, context: Context) -> Table:
             "a state has more dimensions than there are years: no evidence of anything.",
         ),
         layout="long" if len(rows) > 36 else "portrait",
+        size="scriptsize",
         short_caption="Linear probes on hidden states",
     )
 

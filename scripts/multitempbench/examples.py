@@ -1,0 +1,139 @@
+"""Replies with their verdicts, as they were written: the table of judged examples (table 9).
+
+The choice is a rule, not a taste: for every language and verdict the reply to the first item by its
+identifier, of the first model in roster order that got this verdict there. Files in, `Table` out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from scripts.files import DataError
+from scripts.judging.verdicts import VERDICTS
+from scripts.multitempbench import wording
+from scripts.multitempbench.tasks import TASKS
+from scripts.multitempbench.wording import language_name
+from scripts.publishing.captions import Context
+from scripts.publishing.examples import NO_ANSWER, find, no_reply, text_cell
+from scripts.publishing.layouts import caption
+from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
+from scripts.publishing.text import LINE_BREAK
+from scripts.records import Item, Response
+
+QUESTION_CHARACTERS = 170
+REPLY_CHARACTERS = 120
+ANSWER_CHARACTERS = 40
+COLUMNS = (
+    Column("question", "Question", align="P{4.6cm}"),
+    Column("gold", "Right answer", align="P{1.9cm}"),
+    Column("reply", "Reply", align="P{3.6cm}"),
+    Column("parsed", "Read as", align="P{1.9cm}"),
+    Column("verdict", "Verdict", align="l"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The score row that is shown for a language and a verdict."""
+
+    language: str
+    verdict: str
+    score: Mapping[str, Any]
+
+    @property
+    def request(self) -> tuple[str, str, str]:
+        """Model, mode and request whose reply is shown."""
+        return (str(self.score["model"]), str(self.score["mode"]), str(self.score["request_id"]))
+
+
+def choose(scores: pd.DataFrame, languages: Sequence[str], models: Sequence[str]) -> list[Choice]:
+    """One score row a language and verdict, in that order; a verdict that nobody got has none.
+
+    `scores` has the columns of scores.parquet; baselines are no models.
+    """
+    order = {key: place for place, key in enumerate(models)}
+    mine = scores[scores["model"].isin(order) & scores["verdict"].notna()]
+    mine = mine.assign(place=mine["model"].map(order).astype(int))
+    mine = mine.sort_values(["item_id", "place", "mode"], kind="stable")
+    first = mine.drop_duplicates(["language", "verdict"])
+    rows = {(str(row["language"]), str(row["verdict"])): row for row in first.to_dict("records")}
+    return [
+        Choice(language, verdict, {str(k): v for k, v in rows[language, verdict].items()})
+        for language in languages
+        for verdict in VERDICTS
+        if (language, verdict) in rows
+    ]
+
+
+def judge_examples(
+    scores: pd.DataFrame,
+    item_files: Iterable[Path | str],
+    response_files: Iterable[Path | str],
+    context: Context,
+) -> Table:
+    """The table: a block per language, a row per verdict.
+
+    Raises DataError when an item or a response that the scores speak of is not in the files.
+    """
+    choices = choose(scores, wording.languages(context), context.model_keys())
+    wanted = {str(c.score["item_id"]) for c in choices}
+    items = {item.item_id: item for item in find(item_files, Item, "item_id", wanted)}
+    requests = {c.request[2] for c in choices}
+    responses = {
+        (r.model, r.mode, r.request_id): r
+        for r in find(response_files, Response, "request_id", requests)
+    }
+    rows = []
+    for choice in choices:
+        item = items.get(str(choice.score["item_id"]))
+        response = responses.get(choice.request)
+        if item is None or response is None:
+            what = f"item {choice.score['item_id']}" if item is None else "response"
+            raise DataError(
+                f"{' / '.join(choice.request)}: no {what} in the files; score the responses again"
+            )
+        rows.append(_row(choice, item, response, context))
+    return Table(
+        "judge_examples",
+        caption(
+            context,
+            "Replies and their verdicts: for every language and verdict the reply to the first "
+            "item (by its identifier) that got this verdict.",
+        ),
+        ("Task, form", "Model"),
+        COLUMNS,
+        tuple(rows),
+        (
+            f"{LINE_BREAK}: line break; <U+…>: a character that has no shape, a direction mark "
+            "among them. Long texts are cut; the CSV file has more of them.",
+        ),
+        layout="long",
+        stub_align="P{1.5cm}P{1.6cm}",
+        size="scriptsize",
+        short_caption="Replies and their verdicts",
+    )
+
+
+def _row(choice: Choice, item: Item, response: Response, context: Context) -> Row:
+    score = choice.score
+    parsed = score["parsed"]
+    lacking = NO_ANSWER.get(str(score["category"]), "the judge read no value")
+    extra = tuple(
+        (name, str(score[name])) for name in ("item_id", "judge", "route", "category", "mode")
+    )
+    words = choice.verdict.replace("_", " ")
+    cells = (
+        text_cell(str(item.inputs["question"]), QUESTION_CHARACTERS),
+        text_cell(str(item.gold["answer"]), ANSWER_CHARACTERS),
+        text_cell(response.text, REPLY_CHARACTERS) if response.text else absent(no_reply(response)),
+        absent(lacking) if is_missing(parsed) else text_cell(str(parsed), ANSWER_CHARACTERS),
+        Cell(choice.verdict, words, extra=extra),
+    )
+    form = wording.FORMAT_LABELS.get(str(item.factors["format"]), str(item.factors["format"]))
+    stub = (f"{TASKS[item.task].label}, {form}", context.label(choice.request[0]))
+    return Row(stub, cells, language_name(choice.language))
