@@ -165,13 +165,16 @@ def fill(text: str, written: Sequence[Written], times: Sequence[str]) -> str:
 
 
 def gold_answer(question: SeedQuestion, language: str, options: Options) -> dict[str, Any]:
-    """`answer`, `kind`, `accepted`, `unit` (numbers only, else null) and `aliases`.
+    """`answer`, `kind`, `accepted`, `unit` and `aliases`.
 
-    Aliases are strings in which a person may write a right value in the item's language.
+    `unit` is one of `answer_words.UNITS`, or null: for other kinds of answer, and for numbers that
+    are no amount of time, such as the number of a year. Aliases are strings in which a person may
+    write a right value in the item's language.
     """
     answer = question.answer
     accepted = accepted_values(question)
     kind, unit = answer["kind"], answer.get("unit")
+    unit = unit if unit in answer_words.UNITS else None
     spelled = (
         text for value in accepted for text in wordings(kind, value, unit, language, options)
     )
@@ -219,6 +222,5 @@ def _number_wordings(value: str, unit: str | None, language: str) -> Iterator[st
         digits.append(value.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
     for number in digits:
         yield number
-        # A number may count something else than time (`year` names one), which has no unit's word.
-        for word in answer_words.unit_words(language, unit) if unit in answer_words.UNITS else ():
+        for word in answer_words.unit_words(language, unit) if unit else ():
             yield f"{number}{'' if language == 'zh' else ' '}{word}"

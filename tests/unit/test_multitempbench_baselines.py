@@ -5,6 +5,7 @@ from statistics import median
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from multitempbench_material import (
     CALENDARS,
     OPTIONS,
@@ -33,7 +34,9 @@ from scripts.multitempbench.baselines import (
     times_in_question,
     uniform_value,
 )
-from scripts.multitempbench.tasks import LANGUAGES, RELATIONS, TASKS
+from scripts.multitempbench.curation import Settings, curate
+from scripts.multitempbench.source_questions import read_source
+from scripts.multitempbench.tasks import FORMATS, LANGUAGES, RELATIONS, TASKS
 from scripts.records import Request
 
 
@@ -237,3 +240,31 @@ def test_every_alias_is_right_for_the_date_judge(task):
     for item in own_items(task).items[:: 7 if task == "time_zone" else 1]:
         for alias in item.gold["aliases"]:
             assert judge_item(item, alias).verdict == "correct", (item.factors, alias)
+
+
+def test_real_questions_are_solved_as_they_are_written(shared_data, repository):
+    corpora = yaml.safe_load((repository / "config.yaml").read_text())["corpora"]
+    files = {
+        "tram_arithmetic": "tram/arithmetic.zip",
+        "test_of_time": "tot/tot_arithmetic.json",
+    }
+    outcomes = {
+        name: read_source(shared_data / path, name, corpora[name]) for name, path in files.items()
+    }
+    settings = Settings(
+        quota={"date_arithmetic": dict.fromkeys(files, 20), "time_zone": {"tram_arithmetic": 40}},
+        seed=1,
+        languages=list(LANGUAGES),
+        formats=list(FORMATS),
+        calendar_range="keep",
+        disagreeing_golds="drop",
+        hijri_outside_range="tabular_civil",
+    )
+    questions = curate(outcomes, settings).questions
+    assert len(questions) == 80
+    for task in ("date_arithmetic", "time_zone"):
+        built = build([q for q in questions if q.task == task], languages=LANGUAGES)
+        assert len(built.items) + len(built.unbuilt) == 40 * 20
+        assert {row["language"] for row in built.unbuilt} <= {"zh"}
+        verdicts = Counter(judge_item(item, solve(item, OPTIONS)).verdict for item in built.items)
+        assert set(verdicts) == {"correct"}
