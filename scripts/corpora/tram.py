@@ -82,7 +82,7 @@ def rows_of_table(text: str, where: str, columns: Sequence[str]) -> Iterator[dic
                 )
             yield row
     except csv.Error as error:
-        raise DataError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
+        raise DataError(f"{where}, line {reader.reader.line_num}: not CSV ({error})") from error
 
 
 def _chosen(row: Mapping[str, str], where: str) -> tuple[dict[str, str], str]:

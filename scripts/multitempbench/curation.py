@@ -75,7 +75,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """The questions of a run, the account of the filters, and the audit of the golds."""
+    """The questions of a run, the account of the filters, and the audit of the golds.
+
+    The audits stand in the order of sources and their rows, those of questions not drawn included.
+    """
 
     questions: list[SeedQuestion]
     ledger: list[dict[str, Any]]
@@ -108,7 +111,7 @@ def curate(outcomes: Mapping[str, Sequence[Outcome]], settings: Settings) -> Cur
         (row.question for row in rows if row.question),
         key=lambda q: (order[q.task], q.question_id),
     )
-    found = sorted((a for a in audits.values() if a), key=lambda a: (a.source, a.row))
+    found = [each for each in audits.values() if each]
     return Curated(questions, ledger(rows, notes), found)
 
 
@@ -209,7 +212,7 @@ def sample(
 
 
 def draw(pool: Sequence[SeedQuestion], quota: int, settings: Settings) -> list[SeedQuestion]:
-    """At most `quota` questions of a pool, by the order of their hash; relations in equal shares."""
+    """At most `quota` questions of a pool, by the order of a hash; relations in equal shares."""
 
     def rank(question: SeedQuestion) -> tuple[bool, str]:
         late = settings.calendar_range == "prefer" and outside_calendars(question, settings) != ""

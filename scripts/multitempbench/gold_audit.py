@@ -44,7 +44,7 @@ class Audit:
 
     question_id: str
     source: str
-    row: int
+    row: int | str
     task: str
     gold: str
     recomputed: str
@@ -77,7 +77,7 @@ def audit(question: SeedQuestion) -> Audit | None:
 def _audited(  # noqa: PLR0917
     question: SeedQuestion, gold: str, value: str, convention: str, agrees: bool, note: str
 ) -> Audit:
-    name, row = str(question.source["name"]), int(question.source["row"])
+    name, row = str(question.source["name"]), question.source["row"]
     return Audit(
         question.question_id, name, row, question.task, gold, value, convention, agrees, note
     )

@@ -26,16 +26,18 @@ def read_own_questions(path: Path | str, source: str) -> list[Outcome]:
     for number, row in iterate_jsonl(path):
         where = f"{path}, line {number}"
         question = _question(row, where)
+        _check_answer(question, where)
         if question.question_id in seen:
             raise DataError(f"{where}: the question {question.text[:60]!r} stands twice")
         seen.add(question.question_id)
-        _check_answer(question, where)
         question.source.update(name=source, row=question.source.get("row", number))
         out.append(Outcome(source, number, question.task, question))
     return out
 
 
 def _question(row: dict[str, Any], where: str) -> SeedQuestion:
+    if not all(isinstance(row.get(field), dict) for field in ("operation", "answer", "source")):
+        raise DataError(f"{where}: operation, answer and source must be objects")
     try:
         question = SeedQuestion.from_json(row)
         expected = SeedQuestion.create(
@@ -47,7 +49,7 @@ def _question(row: dict[str, Any], where: str) -> SeedQuestion:
             question.answer,
             question.source,
         ).question_id
-    except (RecordError, TypeError, AttributeError) as error:
+    except (RecordError, TypeError) as error:
         raise DataError(f"{where}: {error}") from error
     if question.question_id != expected:
         raise DataError(f"{where}: question_id {question.question_id!r}, expected {expected!r}")

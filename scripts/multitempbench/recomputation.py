@@ -43,7 +43,7 @@ def recompute(operation: Mapping[str, Any], dates: Sequence[str], times: Sequenc
     """The answer of an operation on a question's dates and times.
 
     `operation`, `dates` and `times` as in `questions.SeedQuestion`, with three optional fields:
-    `part: "year"` of a shift (only the year is asked for: a number of unit `year`), `plus` of a
+    `part: "year"` of a shift (only the year is asked for: a number without a unit), `plus` of a
     difference (a whole number added to it, for what had begun before `from`), `floor: "hour"` of
     a time zone (minutes are cut off; otherwise seconds are).
 
@@ -120,7 +120,8 @@ def _shift(operation: Mapping[str, Any], dates: Sequence[str], _times: Sequence[
         raise RecomputationError("operation shift: needs whole years, months, weeks or days")
     day = shift_date(_date(operation["date"], dates), operation["sign"], amounts)
     if operation.get("part", "date") == "year":
-        return _answer("number", day.year, unit="year")
+        # A year of the calendar is no quantity of years, so it has no unit.
+        return _answer("number", day.year, unit="")
     return _answer("date", day.isoformat())
 
 

@@ -14,13 +14,13 @@ from scripts.files import DataError
 from scripts.multitempbench.candidates import Outcome
 from scripts.multitempbench.freshbench_questions import freshbench_outcomes
 from scripts.multitempbench.own_questions import read_own_questions
-from scripts.multitempbench.tot_questions import test_of_time_outcomes
+from scripts.multitempbench.tot_questions import outcomes_of_test_of_time
 from scripts.multitempbench.tram_questions import arithmetic_outcomes, relation_outcomes
 
 _READERS: dict[str, Callable[[Path | str, str], list[Outcome]]] = {
     "tram_arithmetic": lambda path, name: arithmetic_outcomes(name, read_arithmetic(path)),
     "tram_relation": lambda path, name: relation_outcomes(name, read_relations(path)),
-    "test_of_time": lambda path, name: test_of_time_outcomes(name, read_test_of_time(path)),
+    "test_of_time": lambda path, name: outcomes_of_test_of_time(name, read_test_of_time(path)),
     "freshbench": lambda path, name: freshbench_outcomes(name, read_freshbench(path)),
     "seed_questions": read_own_questions,
 }

@@ -102,7 +102,7 @@ _RECURRENCE = re.compile(r"\bevery (?P<count>\d+) days\b")
 _TODAY = re.compile(r"\btoday is \{d2\}")
 
 
-def test_of_time_outcomes(source: str, rows: Iterable[TestOfTimeRow]) -> list[Outcome]:
+def outcomes_of_test_of_time(source: str, rows: Iterable[TestOfTimeRow]) -> list[Outcome]:
     """Questions with full dates whose answer is a date, a number or a year."""
     return [_outcome(source, row) for row in rows]
 
@@ -198,6 +198,7 @@ def _answer(
     if len(found.dates) == 1 and found.dates[0].end - found.dates[0].start == len(str(value)):
         return {"kind": "date", "value": found.dates[0].value, "accepted": []}
     if isinstance(value, int | str) and _NUMBER.match(str(value)):
-        unit = "year" if operation.get("part") == "year" else operation.get("unit")
-        return {"kind": "number", "value": int(value), "accepted": [], "unit": unit or ""}
+        # A year of the calendar and a number of unknown meaning have no unit.
+        unit = operation.get("unit", "")
+        return {"kind": "number", "value": int(value), "accepted": [], "unit": unit}
     return None
