@@ -44,7 +44,7 @@ class SemanticTokeniser(Tokeniser):
 
 
 def byte_fallback(*, prepend: bool = True) -> Tokeniser:
-    """A SentencePiece-like BPE: digits, some letters, a mark before the text, bytes for the rest."""
+    """A SentencePiece-like BPE: digits, some letters, a mark before the text, bytes otherwise."""
     signs = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "\u2581", *"0123456789.-abc"]
     vocabulary = {sign: number for number, sign in enumerate(signs)}
     built = Tokenizer(
