@@ -26,6 +26,7 @@ class Answers(NamedTuple):
 
 
 def simulate(
+    *,
     models: int = 12,
     tokenisers: int = 6,
     questions: int = 30,

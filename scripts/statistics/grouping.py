@@ -110,8 +110,12 @@ def indicator(grouping: Grouping) -> sparse.csr_matrix:
 
 
 def interaction_labels(first: pd.Series, second: pd.Series) -> pd.Series:
-    """Labels of the combination of two factors ("a:b"), for nested or interaction factors."""
-    return first.astype(str).str.replace(":", "::") + ":" + second.astype(str)
+    """Labels of the combination of two factors ("a:b"), for nested or interaction factors.
+
+    Colons within the first label are escaped, so that different pairs have different labels.
+    """
+    escaped = {name: str(name).replace("\\", "\\\\").replace(":", "\\:") for name in first.unique()}
+    return first.map(escaped) + ":" + second.astype(str)
 
 
 def check_numbers(

@@ -296,10 +296,6 @@ def evaluate(problem: Problem, gamma: Floats, gradient: bool = True) -> Evaluati
     beta = linalg.cho_solve((factor, True), found.gram[:terms, terms], check_finite=False)
     residual = float(found.gram[terms, terms] - found.gram[terms, :terms] @ beta)
     freedom = problem.rows - terms if problem.reml else problem.rows
-    if not residual > 0:
-        raise MixedModelError(
-            "the fixed effects explain the response completely: nothing is left", CONSTANT
-        )
     deviance = found.log_determinant + freedom * (1 + math.log(2 * math.pi * residual / freedom))
     if problem.reml:
         deviance += 2 * float(np.log(np.diag(factor)).sum()) + problem.log_scale
@@ -440,7 +436,12 @@ def prepare(
     groupings = make_groupings(groups, y.size)
     # Working with least-squares residuals keeps the digits of a response with a large mean.
     projection = q.T @ y
-    columns = np.column_stack([q, y - q @ projection])
+    residuals = y - q @ projection
+    if not np.linalg.norm(residuals) > 1e-12 * np.linalg.norm(y):
+        raise MixedModelError(
+            "the fixed effects explain the response completely: nothing is left", CONSTANT
+        )
+    columns = np.column_stack([q, residuals])
     return Prepared(
         terms,
         tuple(groups),
@@ -498,6 +499,8 @@ def minimise(criterion: Callable[[Floats], Criterion], start: Floats, mean_size:
         if free.any():
             gamma, used, converged = _minimise_free(criterion, gamma, free, mean_size)
             evaluations += used
+        else:
+            converged = True
         trial = np.where(gamma * mean_size < NEAR_ZERO, 0.0, gamma)
         if (trial > 0).all():
             break
