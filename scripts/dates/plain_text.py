@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 
 _STRUCK = re.compile(r"~~[^~\n]{1,400}~~|<del>[^<\n]{1,400}</del>|<s>[^<\n]{1,400}</s>")
-_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|,|;|:|!|quad)\b|\\[,;:! ]")
+_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf) ?\{([^{}\n]{0,200})\}")
+_LATEX_SPACE = re.compile(r"\\(?:quad\b|[,;:! ])")
 _MARKS = str.maketrans(
     {
         # fold() of languages.py drops these from names; a text loses the same characters.
@@ -53,7 +54,7 @@ def normalise(text: str) -> str:
     text = _THIN_GROUP.sub("", _STRUCK.sub(" ", text)).casefold().translate(_MARKS)
     if not text.isascii():
         text = "".join(map(_plain, unicodedata.normalize("NFKD", text))).translate(_MARKS)
-    text = _LATEX_TEXT.sub(" ", text).replace("$", " ")
+    text = _LATEX_SPACE.sub(" ", _LATEX_TEXT.sub(r" \1 ", text)).replace("$", " ")
     text = _INNER_HYPHEN.sub(" ", _EMPHASIS.sub("", text))
     return _BLANKS.sub(" ", text)
 

@@ -69,6 +69,8 @@ def _is_chinese(word: str) -> bool:
 _CN_PERIOD = rf"(?:(?P<cn>{alternatives(w for w in _PERIODS if _is_chinese(w))}) ?)?"
 _PERIOD = rf"(?P<period>{alternatives(w for w in _PERIODS if not _is_chinese(w))})(?!{LETTER})"
 _AFTER = rf"(?: ?,? ?\(?{_PERIOD}\)?)"
+# Behind "Uhr" the word "am" is the German preposition.
+_AFTER_UHR = _AFTER.replace("|am|", "|").replace("|pm|", "|")
 _ALONE = r"(?<!\d)(?<!\d[.,:/])"
 _HOUR = rf"(?:{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})|(?P<word>{WORD}))"
 _MINUTE = r"(?P<minute>[0-5]\d)(?!\d)"
@@ -82,12 +84,12 @@ _PATTERNS = tuple(
         # 20:00, 8:00 pm, 20:00:00, 20:00 Uhr; an offset such as UTC+02:00 is no time of day
         rf"{_ALONE}(?<!utc[+-])(?<!gmt[+-])(?<!\d\+)(?<!utc [+-])(?<!gmt [+-]){_CN_PERIOD}"
         rf"(?P<hour>\d{{1,2}}) ?: ?{_MINUTE}(?::[0-5]\d(?:\.\d{{1,6}})?)?(?!:?\d)"
-        rf"(?: ?uhr\b)?{_AFTER}?",
+        rf"(?: ?uhr\b{_AFTER_UHR}?|{_AFTER.replace('<period>', '<other>')})?",
         # 20.15 Uhr, 8.15 pm
-        rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE} ?uhr\b{_AFTER}?",
+        rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE} ?uhr\b{_AFTER_UHR}?",
         rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE}{_AFTER}",
         # 20 Uhr, 20 Uhr 15, acht Uhr abends
-        rf"{_HOUR} ?uhr\b(?: ?(?:und )?{_MINUTE}(?! ?uhr))?{_AFTER}?",
+        rf"{_HOUR} ?uhr\b(?: ?(?:und )?{_MINUTE}(?! ?uhr))?{_AFTER_UHR}?",
         # abends um 8 Uhr
         rf"(?<!{LETTER})(?P<period>abends|morgens|nachmittags|nachts|mittags|vormittags) (?:um )?"
         rf"{_HOUR}(?:[:.]{_MINUTE})? ?uhr\b",
@@ -123,7 +125,8 @@ class TimeMention:
 def hours(hour: int, kind: str) -> tuple[int, ...]:
     """Hours after midnight that a spoken hour can mean; `kind` as in the table, or empty."""
     if hour > 12 or hour == 0 or not kind:
-        wrong = hour > 24 or (hour > 12 and kind in ("am", "morning", "dawn"))
+        # "20:00 am 1. März": the German preposition looks like the English mark.
+        wrong = hour > 24 or (hour > 12 and kind in ("morning", "dawn"))
         return () if wrong else (hour,)
     if hour == 12:
         return _TWELVE[kind]
@@ -143,7 +146,8 @@ def _readings(match: re.Match[str]) -> tuple[int, ...]:
     if minute is None:
         written = (groups.get("minute") or "").lstrip("零〇")
         minute = (word_or_digits(written) if written else 0) or 0
-    kind = _PERIODS.get(groups.get("cn") or groups.get("period") or "", "")
+    period = groups.get("cn") or groups.get("period") or groups.get("other") or ""
+    kind = _PERIODS.get(period, "")
     if hour is None or minute > 59:
         return ()
     return tuple(m for h in hours(hour, kind) if (m := 60 * h + minute) <= 24 * 60)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -81,7 +81,14 @@ def _answering(
 
 def _joined_by_or(mentions: Sequence[DateMention], text: str) -> set[DateMention]:
     pairs = pairwise(mentions)
-    return {m for a, b in pairs if OR.fullmatch(text[a.end : b.start].strip(" ,")) for m in (a, b)}
+    between = {a: text[a.end : b.start] for a, b in pairs}
+    joined = {a for a, part in between.items() if len(part) <= 40 and _joins(part)}
+    return joined | {b for a, b in pairwise(mentions) if a in joined}
+
+
+def _joins(part: str) -> bool:
+    """True when "or" stands between two values of one sentence (a time may stand there too)."""
+    return OR.search(part) is not None and not re.search(r"[\n;。]|[^\W\d_]{3}\. ", part)
 
 
 def _evaluate_date(
@@ -200,6 +207,7 @@ _DUALS = (
     *("يومان", "يومين", "اسبوعان", "اسبوعين", "شهران", "شهرين", "سنتان", "سنتين"),
     *("عامان", "عامين", "ساعتان", "ساعتين"),
 )
+_RANGE = re.compile(rf"{OR.pattern}|-|/|to|bis|至|到|الي|zuwa")
 _JOINED = re.compile(r"[ ,]{0,2}(?:and|und|و|da|和|又|零)?[ ,]{0,2}")
 
 
@@ -244,11 +252,26 @@ def _quantities(found: Reading) -> list[_Quantity]:
         elif ahead:
             unit, start = _UNITS[ahead["unit"]], number.start - len(ahead[0])
         out.append(_Quantity(start, end, number.readings, unit, number.spelled))
+    out = _with_shared_units(out, found.text)
     for dual in _DUAL.finditer(found.text):
         if not any(q.start <= dual.start() < q.end for q in out):
             unit = _UNITS[dual["unit"]]
             out.append(_Quantity(dual.start(), dual.end(), (Decimal(2),), unit, True))
     return sorted(out, key=lambda q: q.start)
+
+
+def _with_shared_units(quantities: Sequence[_Quantity], text: str) -> list[_Quantity]:
+    """ "44 or 45 days": a number that is joined to the next by "or" or "to" has its unit."""
+    out: list[_Quantity] = []
+    for quantity in reversed(quantities):
+        following = out[-1] if out else None
+        if following is not None and quantity.unit is None:
+            between = text[quantity.end : following.start]
+            if len(between) <= 12 and _RANGE.fullmatch(between.strip()):
+                out.append(replace(quantity, unit=following.unit))
+                continue
+        out.append(quantity)
+    return out[::-1]
 
 
 def _compounds(quantities: Sequence[_Quantity], text: str) -> list[list[_Quantity]]:
@@ -426,21 +449,27 @@ def evaluator_of(gold: Mapping[str, Any]) -> Evaluator:
 
 
 def partial_answer(
-    text: str, gold: Mapping[str, Any], own: Question, *, short: bool
+    text: str, gold: Mapping[str, Any], own: Question, *, committed: bool
 ) -> Outcome | None:
     """A part of what was asked for, in a text without a whole value; None if there is none.
 
-    In a long text without a commitment stray numbers are no answer; in a short one they are.
+    In a long text without a commitment stray numbers are no answer; in a short one they are, and in
+    a terse one ("9 years later") even those of the question.
     """
-    found = read_text(text)
     kind = gold["kind"]
-    if kind in ("relation", "yes_no"):
+    words = len(text.split())
+    short = committed or words <= 12
+    if kind in ("relation", "yes_no") or (kind == "number" and not short):
         return None
+    found = read_text(text)
     parts = [d.text for d in found.dates if not (d.complete and restates(d, own))]
     if kind == "date_time":
         parts += [t.text for t in found.times if not own.times.intersection(t.readings)]
+    terse = words <= 6 and len(text) <= 40
     if short:
-        parts += [n.text for n in found.numbers if not own.numbers.intersection(n.readings)]
-    if kind == "number" and not short:
-        parts = []
+        parts += [
+            n.text
+            for n in found.numbers
+            if not n.spelled and (terse or not own.numbers.intersection(n.readings))
+        ]
     return Outcome("incorrect", "partial", "; ".join(parts)) if parts else None

@@ -65,6 +65,10 @@ _CONCLUSION = re.compile(
 )
 
 
+# What may follow the last value of an answer: an era, a copula.
+_TAIL = re.compile("(?:ah|ad|ce|ه|م|ne|ce|日)?")
+
+
 def judge(
     text: str,
     gold: Mapping[str, Any],
@@ -135,7 +139,7 @@ def _committed(
     if outcome is None and commitment.rest.strip():
         outcome = evaluate(commitment.rest, gold, language, own)
     if outcome is None:
-        outcome = partial_answer(commitment.text, gold, own, short=True)
+        outcome = partial_answer(commitment.text, gold, own, committed=True)
     return None if outcome is None else _verdict(outcome, route)
 
 
@@ -156,7 +160,7 @@ def _uncommitted(
         return _verdict(outcome, "whole")
     if _refuses(text, language):
         return Verdict("not_attempted", "whole:refusal", None, "the answer declines")
-    partial = partial_answer(text, gold, own, short=len(text.split()) <= 12)
+    partial = partial_answer(text, gold, own, committed=False)
     if partial is not None:
         return _verdict(partial, "whole")
     reason = f"no {str(gold['kind']).replace('_', ' ')} is stated"
@@ -191,7 +195,7 @@ def _ends_with_value(text: str) -> bool:
     """True when the text ends with its last value, so that the value is meant as the answer."""
     found = read_text(text)
     ends = [*(d.end for d in found.dates), *(t.end for t in found.times)]
-    return bool(ends) and len(found.text[max(ends) :].strip(PUNCTUATION)) <= 12
+    return bool(ends) and _TAIL.fullmatch(found.text[max(ends) :].strip(PUNCTUATION)) is not None
 
 
 def _alias(text: str, gold: Mapping[str, Any]) -> str | None:
