@@ -6,7 +6,9 @@ the same store as every other answer. Loaded by `transformers`, on the GPU where
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -28,6 +30,9 @@ NLLB_CODES = {
 MADLAD_MARKS = {language: f"<2{language}>" for language in NLLB_CODES}
 BEAMS = 4
 BATCH = 16
+# A sentence ends behind a word of two or more small letters, a digit pair or a mark ("St." does
+# not end one), before a capital or a mark.
+_SENTENCE_END = re.compile(r"(?:(?<=[a-z0-9]{2}[.?!])|(?<=[\]⟧X_][.?!]))\s+(?=[A-Z\[⟦_])")
 
 
 def local_spec(local: Mapping[str, Any], path: str | None = None) -> ModelSpec:
@@ -53,6 +58,21 @@ def local_spec(local: Mapping[str, Any], path: str | None = None) -> ModelSpec:
     )
 
 
+@dataclass(frozen=True)
+class _Sentence:
+    """A translated sentence: tokens read and written, and whether it came to its end."""
+
+    text: str
+    read: int
+    written: int
+    ended: bool
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a marked English text, in order."""
+    return _SENTENCE_END.split(text)
+
+
 class LocalTranslator(Backend):
     """One translation model towards one language, from English; beam search, no sampling."""
 
@@ -73,8 +93,12 @@ class LocalTranslator(Backend):
         return str(transformers.__version__)
 
     def identity(self) -> dict[str, Any]:
-        """Target language and beams: what, beyond the model, decides a translation."""
-        return {"language": self.language, "beams": self.spec.options["beams"]}
+        """What, beyond the model, decides a translation: language, beams, and the unit of text."""
+        return {
+            "language": self.language,
+            "beams": self.spec.options["beams"],
+            "unit": "sentence",
+        }
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Response]:
         """Yield one Response per Request, batch by batch."""
@@ -123,12 +147,42 @@ class LocalTranslator(Backend):
             "(MADLAD); choose a model that translates into this language"
         )
 
-    @torch.no_grad()
     def _translate(self, batch: Sequence[Request]) -> list[Response]:
-        prefix, options = self._target()
+        """Translate sentence by sentence: such models drop what follows the first sentence."""
         limit = int(batch[0].decoding["max_new_tokens"])
-        texts = [prefix + request.messages[-1]["content"] for request in batch]
-        encoded = self._tokenizer(texts, return_tensors="pt", padding=True).to(self._model.device)
+        parts = [sentences(request.messages[-1]["content"]) for request in batch]
+        made = iter(self._sentences([part for each in parts for part in each], limit))
+        separator = "" if self.language == "zh" else " "
+        responses = []
+        for request, each in zip(batch, parts, strict=True):
+            done = [next(made) for _ in each]
+            responses.append(
+                Response(
+                    request_id=request.request_id,
+                    item_id=request.item_id,
+                    model=self.spec.name,
+                    mode=self.mode,
+                    text=separator.join(sentence.text for sentence in done),
+                    finish_reason="stop" if all(sentence.ended for sentence in done) else "length",
+                    usage={
+                        "prompt": sum(sentence.read for sentence in done),
+                        "completion": sum(sentence.written for sentence in done),
+                        "reasoning": None,
+                    },
+                    backend=self.name,
+                    backend_version=self.version,
+                    attempts=1,
+                )
+            )
+        return responses
+
+    @torch.no_grad()
+    def _sentences(self, texts: Sequence[str], limit: int) -> list[_Sentence]:
+        """Translations of single sentences, each of at most `limit` tokens."""
+        prefix, options = self._target()
+        encoded = self._tokenizer(
+            [prefix + text for text in texts], return_tensors="pt", padding=True
+        ).to(self._model.device)
         made = self._model.generate(
             input_ids=encoded["input_ids"],
             attention_mask=encoded["attention_mask"],
@@ -137,26 +191,13 @@ class LocalTranslator(Backend):
             do_sample=False,
             **options,
         )
-        read = self._tokenizer.batch_decode(made, skip_special_tokens=True)
-        return [
-            self._response(request, text, ids, encoded["attention_mask"][row], limit)
-            for row, (request, text, ids) in enumerate(zip(batch, read, made, strict=True))
-        ]
-
-    def _response(self, request: Request, text: str, ids: Any, mask: Any, limit: int) -> Response:
+        read = encoded["attention_mask"].sum(dim=1).tolist()
+        plain = self._tokenizer.batch_decode(made, skip_special_tokens=True)
         end = self._model.config.eos_token_id
-        tokens = [int(token) for token in ids[1:]]
-        ended = end in tokens or len(tokens) < limit
-        length = tokens.index(end) + 1 if end in tokens else len(tokens)
-        return Response(
-            request_id=request.request_id,
-            item_id=request.item_id,
-            model=self.spec.name,
-            mode=self.mode,
-            text=text.strip(),
-            finish_reason="stop" if ended else "length",
-            usage={"prompt": int(mask.sum()), "completion": length, "reasoning": None},
-            backend=self.name,
-            backend_version=self.version,
-            attempts=1,
-        )
+        out = []
+        for text, ids, count in zip(plain, made.tolist(), read, strict=True):
+            tokens = ids[1:]  # the first one starts the decoder
+            ended = end in tokens
+            written = tokens.index(end) + 1 if ended else len(tokens)
+            out.append(_Sentence(text.strip(), int(count), written, ended or written < limit))
+        return out

@@ -15,7 +15,12 @@ from scripts.inference.interface import Backend
 from scripts.inference.registry import model_spec, prepared_path
 from scripts.multitempbench import translation
 from scripts.multitempbench.questions import SeedQuestion
-from scripts.multitempbench.translation import Override, Translation, Untranslated
+from scripts.multitempbench.translation import (
+    Override,
+    Translation,
+    TranslationError,
+    Untranslated,
+)
 
 if TYPE_CHECKING:
     snakemake: Any
@@ -67,7 +72,11 @@ def translate(
 
 
 def main(snakemake: Any) -> None:
-    """Reviewers' rows first, the configured source for the rest; nothing unchecked is written."""
+    """Reviewers' rows first, the configured source for the rest; nothing unchecked is written.
+
+    Where a question stays without a translation the job fails, and its log has the rows that the
+    overrides file needs.
+    """
     language = snakemake.params.language
     questions = read_records(snakemake.input.questions, SeedQuestion)
     shipped = snakemake.input.get("shipped")
@@ -82,7 +91,11 @@ def main(snakemake: Any) -> None:
         rest = [question for question in questions if question.question_id not in done]
         rows, failures = translate(snakemake, rest)
     # The later rows win: an override also replaces the source's own wording.
-    finished = translation.assemble(questions, [*rows, *overrides], failures)
+    try:
+        finished = translation.assemble(questions, [*rows, *overrides], failures)
+    except TranslationError as error:
+        print(error.template)
+        raise
     write_records(snakemake.output.translations, finished)
 
 

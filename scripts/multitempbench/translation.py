@@ -38,6 +38,8 @@ LANGUAGE_NAMES = {
 MARK_STYLES = ("⟦{}⟧", "[{}]", "__{}__", "X{}X")
 #: Marks for translation models, whose vocabularies often lack rare brackets.
 LOCAL_MARK_STYLES = ("[{}]", "X{}X", "__{}__", "⟦{}⟧")
+# Failures that an error names one by one.
+SHOWN = 10
 GREEDY = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
 
 _BRACE = re.compile(r"[{}]")
@@ -98,33 +100,34 @@ class Untranslated:
 
 
 class TranslationError(DataError):
-    """Questions without a usable translation; the message names each and shows the remedy."""
+    """Questions without a usable translation; the message names the first of them and the remedy.
+
+    `template` has a row of the overrides file for every one, to be translated by hand.
+    """
 
     def __init__(self, failures: Sequence[Untranslated], questions: Sequence[SeedQuestion]) -> None:
         self.failures = list(failures)
-        sources = {question.question_id: question.text for question in questions}
-        lines = [
-            f"{failure.question_id} ({failure.language}): {failure.reason}" for failure in failures
-        ]
-        rows = [
-            json.dumps(
-                {
-                    "question_id": failure.question_id,
-                    "language": failure.language,
-                    "text": sources.get(failure.question_id, ""),
-                    "reviewer": "",
-                },
-                ensure_ascii=False,
-            )
-            for failure in failures
-        ]
+        self.template = override_template(failures, questions)
+        lines = [f"{each.question_id} ({each.language}): {each.reason}" for each in failures]
+        more = f"\n  and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        example = self.template.splitlines()[0]
         super().__init__(
             f"{len(lines)} question(s) have no usable translation:\n  "
-            + "\n  ".join(lines)
+            + "\n  ".join(lines[:SHOWN])
+            + more
             + "\nput a row for each into the overrides file, with the text translated and every "
-            + "placeholder kept:\n  "
-            + "\n  ".join(rows)
+            + f"placeholder kept (the log has all rows to be filled in), such as\n  {example}"
         )
+
+
+def override_template(failures: Sequence[Untranslated], questions: Sequence[SeedQuestion]) -> str:
+    """JSONL rows of the overrides file that still hold the English text."""
+    sources = {question.question_id: question.text for question in questions}
+    rows = [
+        Override(each.question_id, each.language, sources.get(each.question_id, ""), "")
+        for each in failures
+    ]
+    return "".join(json.dumps(row.to_json(), ensure_ascii=False) + "\n" for row in rows)
 
 
 # Marks and checks ---------------------------------------------------------------------------------

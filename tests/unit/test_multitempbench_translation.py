@@ -454,7 +454,7 @@ def test_rule_with_a_model_of_the_roster(tmp_path, monkeypatch):
     }
 
 
-def test_rule_with_a_real_model_that_cannot_translate(tmp_path):
+def test_rule_with_a_real_model_that_cannot_translate(tmp_path, capsys):
     folder = tiny_models.save(tmp_path / "model", tiny_models.llama())
     entry = ENTRY | {"source": str(folder), "modes": ["non_thinking"], "thinking": None}
     questions = tmp_path / "questions.jsonl"
@@ -464,6 +464,10 @@ def test_rule_with_a_real_model_that_cannot_translate(tmp_path):
     )
     with pytest.raises(TranslationError, match="2 question"):
         translate_questions.main(work)
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line]
+    assert [Override.from_json(row).text for row in printed] == [
+        each.text for each in own_questions()[:2]
+    ]
     assert not (tmp_path / "zh.jsonl").exists()
     stored = ResponseStore(work.params.store).load().answers
     assert len(stored) == 2 * len(MARK_STYLES), "what was paid for is kept"
@@ -486,8 +490,23 @@ def test_rule_with_every_question_overridden_asks_nobody(tmp_path):
 # A local translation model
 
 
+def nllb_tokenizer():
+    """NLLB's own class over single characters."""
+    from transformers import NllbTokenizer
+
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "▁", *map(chr, range(33, 127))]
+    return NllbTokenizer(vocab={piece: n for n, piece in enumerate(pieces)}, merges=[])
+
+
+def madlad_tokenizer():
+    tokenizer = tiny_models.tokenizer(None)
+    marks = [local_translation.MADLAD_MARKS[language] for language in LANGUAGES]
+    tokenizer.add_special_tokens({"additional_special_tokens": marks})
+    return tokenizer
+
+
 def save_translator(folder, kind):
-    """A tiny random NLLB or MADLAD: the real architecture, a byte-level vocabulary."""
+    """A tiny random NLLB or MADLAD: the real architecture, few characters as vocabulary."""
     from transformers import (
         M2M100Config,
         M2M100ForConditionalGeneration,
@@ -495,20 +514,18 @@ def save_translator(folder, kind):
         T5ForConditionalGeneration,
     )
 
-    tokenizer = tiny_models.tokenizer(None)
-    codes = local_translation.NLLB_CODES if kind == "nllb" else local_translation.MADLAD_MARKS
-    tokenizer.add_special_tokens({"additional_special_tokens": [codes[x] for x in sorted(codes)]})
+    tokenizer = nllb_tokenizer() if kind == "nllb" else madlad_tokenizer()
     torch.manual_seed(0)
     shared = {
         "vocab_size": len(tokenizer),
         "d_model": 16,
-        "eos_token_id": 257,
-        "pad_token_id": 258,
-        "decoder_start_token_id": 257 if kind == "nllb" else 258,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
     }
     if kind == "nllb":
         config = M2M100Config(
             **shared,
+            decoder_start_token_id=tokenizer.eos_token_id,
             encoder_layers=1,
             decoder_layers=1,
             encoder_attention_heads=2,
@@ -516,12 +533,14 @@ def save_translator(folder, kind):
             encoder_ffn_dim=16,
             decoder_ffn_dim=16,
             max_position_embeddings=512,
-            bos_token_id=None,
             init_std=0.5,
         )
         model = M2M100ForConditionalGeneration(config)
     else:
-        config = T5Config(**shared, d_kv=8, d_ff=16, num_layers=1, num_heads=2)
+        start = tokenizer.pad_token_id
+        config = T5Config(
+            **shared, decoder_start_token_id=start, d_kv=8, d_ff=16, num_layers=1, num_heads=2
+        )
         model = T5ForConditionalGeneration(config)
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -558,10 +577,12 @@ def test_a_local_model_answers_every_request(translators, kind):
     batches = list(backend.generate_batches(requests))
     assert [len(batch) for batch in batches] == [3, 1]
     responses = [response for batch in batches for response in batch]
+    asked = {request.request_id: request.messages[-1]["content"] for request in requests}
     assert {r.request_id for r in responses} == {r.request_id for r in requests}
     for response in responses:
         assert response.backend == "seq2seq" and response.finish_reason in ("stop", "length")
-        assert response.usage["prompt"] > 20 and 0 < response.usage["completion"] <= 6
+        count = len(local_translation.sentences(asked[response.request_id]))
+        assert response.usage["prompt"] > 20 and 0 < response.usage["completion"] <= 6 * count
         assert "<2" not in response.text and "_Latn" not in response.text
     alone = {
         response.request_id: response.text
@@ -570,6 +591,24 @@ def test_a_local_model_answers_every_request(translators, kind):
     }
     assert alone == {response.request_id: response.text for response in responses}
     backend.close()
+
+
+def test_sentences_are_translated_one_by_one():
+    split = local_translation.sentences
+    assert split("A fire on [D1]. [D2] was calm. Why?") == [
+        "A fire on [D1].",
+        "[D2] was calm.",
+        "Why?",
+    ]
+    assert split("In St. John's at XT1X. What now?") == ["In St. John's at XT1X.", "What now?"]
+    assert split("It is 3 p.m. In Rome?") == ["It is 3 p.m. In Rome?"]
+    for each in own_questions():
+        for style in LOCAL_MARK_STYLES:
+            parts = split(protect(each.text, style))
+            assert " ".join(parts) == protect(each.text, style)
+            assert len(parts) == len(re.findall(r"[a-z}][.?](?= [A-Z]|$)", each.text)) - (
+                "St. John" in each.text
+            )
 
 
 def test_the_target_language_reaches_the_model(translators):
@@ -586,6 +625,8 @@ def test_the_target_language_reaches_the_model(translators):
     backend._load()
     vocabulary = models.load_tokenizer(backend.spec).get_vocab()
     assert backend._target() == ("", {"forced_bos_token_id": vocabulary["zho_Hans"]})
+    source = backend._tokenizer("When?").input_ids
+    assert source[0] == vocabulary["eng_Latn"] and source[-1] == vocabulary["</s>"]
 
 
 def test_languages_do_not_share_stored_translations(translators):
@@ -646,6 +687,10 @@ def test_a_translator_without_the_language_is_refused(translators, monkeypatch):
         list(backend.generate(marked(1)))
 
 
-def test_failures_name_their_question():
-    failure = Untranslated("q1", "ha", "lost {d1}")
-    assert "q1 (ha): lost {d1}" in str(TranslationError([failure], []))
+def test_many_failures_are_named_in_part_and_templated_in_full():
+    failures = [Untranslated(each.question_id, "ha", "lost {d1}") for each in own_questions()]
+    error = TranslationError(failures, own_questions())
+    assert f"{failures[0].question_id} (ha): lost {{d1}}" in str(error)
+    assert failures[-1].question_id not in str(error)
+    assert f"and {len(failures) - translation.SHOWN} more" in str(error)
+    assert len(error.template.splitlines()) == len(failures) == len(error.failures)
