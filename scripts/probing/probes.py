@@ -30,7 +30,7 @@ COMPONENTS = ("year", "month", "day")
 NAN = float("nan")
 #: A dimension that varies by less than this share of its size holds rounding, not information.
 RELATIVE_RESOLUTION = 1e-6
-#: Eigenvalues below this share of the largest count as zero.
+#: In the in-sample fit, eigenvalues below this share of the largest count as zero.
 RANK_TOLERANCE = 1e-12
 
 
@@ -85,11 +85,11 @@ def cross_validate(
         fitted, held_out = standardise(states[train], states[test])
         mean = targets[train].mean(axis=0)
         values, vectors = np.linalg.eigh(fitted @ fitted.T)
-        values = np.maximum(values, 0.0)
+        # What rounding leaves of a zero (the centred points always have one) would count against a
+        # small penalty.
+        values[values < len(values) * np.finfo(float).eps * values[-1]] = 0.0
         rotated = vectors.T @ (targets[train] - mean)
-        errors = np.stack(
-            [_inner_errors(values, vectors, rotated, folds[train], p) for p in candidates]
-        )
+        errors = _inner_errors(values, vectors, rotated, folds[train], candidates)
         chosen[row] = candidates[errors.argmin(axis=0)]
         weights = rotated / (values[:, None] + chosen[row])
         predicted[test] = (held_out @ fitted.T) @ vectors @ weights + mean
@@ -97,21 +97,20 @@ def cross_validate(
 
 
 def _inner_errors(
-    values: Array, vectors: Array, rotated: Array, folds: NDArray[np.int64], penalty: float
+    values: Array, vectors: Array, rotated: Array, folds: NDArray[np.int64], penalties: Array
 ) -> Array:
-    """Sum of squared errors of each target over the inner folds, from one decomposition.
+    """Sum of squared errors (penalties, targets) over the inner folds, from one decomposition.
 
     Leaving out the points G changes a linear smoother's residuals to (I - H)_GG⁻¹ (y - Hy)_G, where
     H is the hat matrix with intercept (the identity behind leave-one-out; Cook & Weisberg 1982).
     """
-    shrunk = penalty / (values + penalty)
-    residuals = vectors @ (shrunk[:, None] * rotated)
-    total = np.zeros(rotated.shape[1])
+    shrunk = penalties[:, None] / (values + penalties[:, None])
+    smoothed = shrunk[:, :, None] * rotated
+    total = np.zeros((len(penalties), rotated.shape[1]))
     for label in np.unique(folds):
-        held_out = folds == label
-        block = vectors[held_out]
-        kept = (block * shrunk) @ block.T - 1.0 / len(folds)
-        total += (np.linalg.solve(kept, residuals[held_out]) ** 2).sum(axis=0)
+        block = vectors[folds == label]
+        kept = (block * shrunk[:, None, :]) @ block.T - 1.0 / len(folds)
+        total += (np.linalg.solve(kept, block @ smoothed) ** 2).sum(axis=1)
     return total
 
 
