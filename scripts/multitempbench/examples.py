@@ -13,16 +13,17 @@ from typing import Any
 
 import pandas as pd
 
+from scripts.dates.languages import LEFT_TO_RIGHT_MARK as MARK
 from scripts.files import DataError
 from scripts.judging.verdicts import VERDICTS
 from scripts.multitempbench import wording
 from scripts.multitempbench.tasks import TASKS
 from scripts.multitempbench.wording import language_name
 from scripts.publishing.captions import Context
-from scripts.publishing.examples import NO_ANSWER, find, no_reply, text_cell
+from scripts.publishing.examples import CSV_CHARACTERS, NO_ANSWER, find, no_reply, text_cell
 from scripts.publishing.layouts import caption
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
-from scripts.publishing.text import LINE_BREAK
+from scripts.publishing.text import LINE_BREAK, shorten, visible
 from scripts.records import Item, Response
 
 QUESTION_CHARACTERS = 170
@@ -109,14 +110,20 @@ def judge_examples(
         COLUMNS,
         tuple(rows),
         (
-            f"{LINE_BREAK}: line break; <U+…>: a character that has no shape, a direction mark "
-            "among them. Long texts are cut; the CSV file has more of them.",
+            f"{LINE_BREAK}: line break; <U+…>: a character that has no shape; small LRM: a "
+            "left-to-right mark. Long texts are cut; the CSV file has more of them.",
         ),
         layout="long",
         stub_align="P{1.5cm}P{1.6cm}",
         size="scriptsize",
         short_caption="Replies and their verdicts",
     )
+
+
+def question_cell(text: str) -> Cell:
+    """The question with its left-to-right marks, which belong to the Arabic ISO form."""
+    seen = MARK.join(visible(part) for part in text.split(MARK))
+    return Cell(shorten(seen, CSV_CHARACTERS), shorten(seen, QUESTION_CHARACTERS))
 
 
 def _row(choice: Choice, item: Item, response: Response, context: Context) -> Row:
@@ -128,7 +135,7 @@ def _row(choice: Choice, item: Item, response: Response, context: Context) -> Ro
     )
     words = choice.verdict.replace("_", " ")
     cells = (
-        text_cell(str(item.inputs["question"]), QUESTION_CHARACTERS),
+        question_cell(str(item.inputs["question"])),
         text_cell(str(item.gold["answer"]), ANSWER_CHARACTERS),
         text_cell(response.text, REPLY_CHARACTERS) if response.text else absent(no_reply(response)),
         absent(lacking) if is_missing(parsed) else text_cell(str(parsed), ANSWER_CHARACTERS),

@@ -1,4 +1,4 @@
-"""What tables of examples share: finding records, showing foreign text, saying why there is none."""
+"""What tables of examples share: finding records and showing foreign text."""
 
 from __future__ import annotations
 

@@ -49,6 +49,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "////", "....", "xxxx")
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
 GREY = "#6E6E6E"
+# For texts in any script: Matplotlib takes each character from the first font that has it.
+TEXT_FONTS = ["DejaVu Sans", "Noto Sans CJK SC", "Noto Naskh Arabic"]
 
 RC: Any = {
     "font.family": "DejaVu Sans",
