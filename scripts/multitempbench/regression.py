@@ -8,19 +8,20 @@ everywhere. Every fit uses the z-scores of the whole frame (regression_rows.py).
 are those at the other predictor's mean; those of `log_corpus` at the mean corpus of the low- and
 the high-resource languages.
 
-What cannot be estimated (a constant response, collinear predictors, one model) has empty values
-and a flag, and the other fits go on. Paper: section 6.4; MultiTempBench's own script nests the
-model in the question, see docs/statistics.md.
+What cannot be estimated (a constant response, collinear predictors, one model) has empty values,
+a flag and a reason, and the other fits go on. With fewer than five models nothing is tested.
+Paper: section 6.4; the authors' script nests the model in the question, see docs/statistics.md.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from scripts.multitempbench.permutations import Predictors, cell_design, permutation_p
@@ -56,8 +57,10 @@ from scripts.statistics.mixed_logistic import fit_logistic_mixed
 
 NAN = float("nan")
 RESIDUAL = "Residual"
-#: Fewer levels than this make a variance estimate little more than a guess.
-ENOUGH_LEVELS = 5
+#: Fewer models than this leave a fit without standard errors, tests and model variances: they would
+#: rest on a variance estimated from almost nothing. The estimates stand, as a description.
+ENOUGH_MODELS = 5
+NO_OPTIMUM = "the optimiser did not reach an optimum"
 
 TERM_COLUMNS = (
     *("fit", "term", "estimate", "se", "z", "p", "low", "high", "se_cluster", "p_cluster"),
@@ -66,7 +69,7 @@ TERM_COLUMNS = (
 FIT_COLUMNS = (
     *("fit", "method", "predictor", "n", "questions", "seed_questions", "models", "tokenisers"),
     *("tokeniser_languages", "model_languages", "unscored", "left_out", "log_likelihood"),
-    *("residual_sd", "lrt_chi2", "lrt_df", "lrt_p", "converged", "flag"),
+    *("residual_sd", "lrt_chi2", "lrt_df", "lrt_p", "converged", "reason", "flag"),
 )
 VARIANCE_COLUMNS = ("fit", "group", "variance", "sd", "levels")
 SLOPE_COLUMNS = ("fit", "predictor", "resource", "slope", "se", "z", "p", "low", "high")
@@ -128,10 +131,15 @@ class Outcome(NamedTuple):
     rows: pd.DataFrame
     fit: MixedFit | None
     flags: tuple[str, ...]
-    se_cluster: Mapping[str, float]
-    p_cluster: Mapping[str, float]
-    p_permutation: Mapping[str, float]
+    se_cluster: Mapping[str, float] = MappingProxyType({})
+    p_cluster: Mapping[str, float] = MappingProxyType({})
+    p_permutation: Mapping[str, float] = MappingProxyType({})
     message: str = ""
+
+    @property
+    def tested(self) -> bool:
+        """True if there are enough models for standard errors and tests."""
+        return self.fit is not None and FEW_LEVELS not in self.flags
 
 
 def fit_specification(
@@ -144,16 +152,18 @@ def fit_specification(
         _check_estimable(frame, rows, specification)
         design = factorial_design(rows, list(specification.predictors))[specification.terms]
         groups = {name: rows[GROUPS[name]] for name in specification.groups}
+        models = rows["model"].nunique()
         if specification.method == "Laplace":
             fit = fit_logistic_mixed(rows["correct"], design, groups)
-            return Outcome(specification, rows, *_judged(fit), {}, {}, {})
+            found, flags = _judged(fit, models)
+            return Outcome(specification, rows, found, flags, message="" if found else NO_OPTIMUM)
         model = prepare(rows["correct"], design, groups)
         fit = fit_prepared(model, "REML" if specification.method == "REML" else "ML")
     except MixedModelError as error:
-        return Outcome(specification, rows, None, (error.flag,), {}, {}, {}, str(error))
-    found, flags = _judged(fit)
-    if found is None:
-        return Outcome(specification, rows, None, flags, {}, {}, {}, "the fit did not converge")
+        return Outcome(specification, rows, None, (error.flag,), message=str(error))
+    found, flags = _judged(fit, models)
+    if found is None or FEW_LEVELS in flags:
+        return Outcome(specification, rows, found, flags, message="" if found else NO_OPTIMUM)
     estimated = Estimated(rows, model, fit)
     errors, p, few_clusters = _robust(estimated)
     permuted, few = _permuted(frame, specification, estimated, settings)
@@ -170,11 +180,11 @@ def _check_estimable(
         raise MixedModelError(f"{', '.join(used)}: no variation between cells", CONSTANT)
 
 
-def _judged(fit: MixedFit) -> tuple[MixedFit | None, tuple[str, ...]]:
+def _judged(fit: MixedFit, models: int) -> tuple[MixedFit | None, tuple[str, ...]]:
     """The fit and its flags; no fit where it did not converge."""
     if not fit.converged:
         return None, (NOT_CONVERGED,)
-    few = any(component.levels < ENOUGH_LEVELS for component in fit.components)
+    few = models < ENOUGH_MODELS
     return fit, (*([SINGULAR] if fit.singular else []), *([FEW_LEVELS] if few else []))
 
 
@@ -250,7 +260,7 @@ def summary(frames: Mapping[str, pd.DataFrame]) -> str:
         f"items ({row['seed_questions']} seed questions); predictors vary over "
         f"{row['tokeniser_languages']} tokeniser x language and {row['model_languages']} model x "
         f"language cells; {row['unscored']} unscored; left out {row['left_out']}"
-        + (f" [{row['flag']}]" if row["flag"] else "")
+        + (f" [{row['flag']}] {row['reason']}".rstrip() if row["flag"] else "")
         for row in frames["regression_fits"].to_dict("records")
     )
 
@@ -275,16 +285,17 @@ def _fit_row(frame: AnalysisFrame, outcome: Outcome) -> dict[str, Any]:
         "log_likelihood": fit.log_likelihood if fit else NAN,
         "residual_sd": fit.residual_variance**0.5 if fit else NAN,
         "converged": bool(fit and fit.converged),
+        "reason": outcome.message,
         "flag": join_flags(outcome.flags),
     }
 
 
 def _test(outcome: Outcome, outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
     """Likelihood-ratio test of the three-way term, in the row of the full ML fit."""
-    full, reduced = outcomes["main_ml"].fit, outcomes["no_three_way"].fit
-    if outcome.specification.name != "main_ml" or full is None or reduced is None:
+    full, reduced = outcomes["main_ml"], outcomes["no_three_way"]
+    if outcome is not full or full.fit is None or reduced.fit is None or not full.tested:
         return {}
-    test = likelihood_ratio(full, reduced)
+    test = likelihood_ratio(full.fit, reduced.fit)
     return {"lrt_chi2": test.chi2, "lrt_df": test.df, "lrt_p": test.p}
 
 
@@ -292,22 +303,25 @@ def _term_rows(outcome: Outcome, settings: Settings) -> list[dict[str, Any]]:
     fit, name = outcome.fit, outcome.specification.name
     if fit is None:
         return [{"fit": name, "term": term} for term in outcome.specification.terms]
-    low, high = fit.interval(settings.level)
     logistic = outcome.specification.method == "Laplace"
+    columns: dict[str, Any] = {
+        "estimate": fit.estimates,
+        "odds_ratio": np.exp(fit.estimates) if logistic else np.full(len(fit.terms), NAN),
+    }
+    if outcome.tested:
+        low, high = fit.interval(settings.level)
+        columns |= {"se": fit.standard_errors, "z": fit.z, "p": fit.p, "low": low, "high": high}
+    robust = {
+        "se_cluster": outcome.se_cluster,
+        "p_cluster": outcome.p_cluster,
+        "p_permutation": outcome.p_permutation,
+    }
     return [
         {
             "fit": name,
             "term": term,
-            "estimate": fit.estimates[j],
-            "se": fit.standard_errors[j],
-            "z": fit.z[j],
-            "p": fit.p[j],
-            "low": low[j],
-            "high": high[j],
-            "se_cluster": outcome.se_cluster.get(term, NAN),
-            "p_cluster": outcome.p_cluster.get(term, NAN),
-            "p_permutation": outcome.p_permutation.get(term, NAN),
-            "odds_ratio": math.exp(fit.estimates[j]) if logistic else NAN,
+            **{column: values[j] for column, values in columns.items()},
+            **{column: found.get(term, NAN) for column, found in robust.items()},
         }
         for j, term in enumerate(fit.terms)
     ]
@@ -317,7 +331,9 @@ def _variance_rows(outcome: Outcome) -> list[dict[str, Any]]:
     specification, fit, rows = outcome.specification, outcome.fit, outcome.rows
     out = []
     for group in specification.groups:
-        found = fit.component(group) if fit else None
+        # Two models say next to nothing about how much models differ.
+        known = outcome.tested or group not in ("model", "model_language")
+        found = fit.component(group) if fit and known else None
         out.append(
             {
                 "fit": specification.name,
@@ -341,11 +357,16 @@ def _slope_rows(outcome: Outcome, settings: Settings) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
     for name in (predictors.fragmentation, predictors.linearity):
         for resource, half in HALF.items():
-            row = {"fit": specification.name, "predictor": name, "resource": resource}
+            row: dict[str, Any] = {
+                "fit": specification.name,
+                "predictor": name,
+                "resource": resource,
+            }
             rows = outcome.rows[outcome.rows["resource"] == half]
             if fit is not None and not rows.empty:
                 at = float(rows.groupby("language")[predictors.moderator].first().mean())
                 term = f"{name}:{predictors.moderator}"
-                row |= simple_slope(fit, name, term, at, settings.level)._asdict()
+                found = simple_slope(fit, name, term, at, settings.level)._asdict()
+                row.update(found if outcome.tested else {"slope": found["slope"]})
             out.append(row)
     return out

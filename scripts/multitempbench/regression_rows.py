@@ -82,7 +82,8 @@ def build_frame(
     chosen = chosen[~chosen["model"].isin(list(left_out))]
     scored = chosen["correct"].notna()
     columns = ["item_id", "question_id", "model", "mode", "language", "format", "correct"]
-    rows = chosen.loc[scored, columns].reset_index(drop=True)
+    rows = chosen.loc[scored, columns]
+    rows = rows.sort_values(["model", "mode", "item_id"], kind="stable", ignore_index=True)
     rows["correct"] = rows["correct"].astype(float)
     rows = _join(rows, fragmentation, linearity)
     rows = _label(rows, settings)
@@ -101,7 +102,6 @@ def build_frame(
     center, scale = _cell_scale(rows, "linearity", ["model", "language"])
     rows["linearity_z"] = (rows["linearity"] - center) / scale
     constant += [] if scale > 0 else ["linearity_z"]
-    rows = rows.sort_values(["model", "item_id"], kind="stable", ignore_index=True)
     return AnalysisFrame(rows, values, int((~scored).sum()), left_out, tuple(constant))
 
 

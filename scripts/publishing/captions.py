@@ -28,7 +28,7 @@ FLAGS = {
     "too_few": "not estimated: fewer than three points",
     "collinear": "not estimated: the predictors are collinear",
     "singular": "a variance was estimated as zero",
-    "few_levels": "few levels of a grouping factor",
+    "few_levels": "not tested: fewer than five models",
     "few_clusters": "not estimated: too few clusters",
     "few_permutations": "not estimated: too few permutations",
     "not_converged": "not estimated: the fit did not converge",

@@ -24,7 +24,7 @@ TOO_FEW = "too_few"
 COLLINEAR = "collinear"
 #: A variance of a mixed model was estimated as zero (the boundary).
 SINGULAR = "singular"
-#: A grouping factor has too few levels for its variance to say much.
+#: Too few models (levels of a grouping factor) for a standard error or a test to mean anything.
 FEW_LEVELS = "few_levels"
 #: No more clusters than coefficients: no cluster-robust standard error.
 FEW_CLUSTERS = "few_clusters"
