@@ -10,8 +10,8 @@ numerals without a calendar's name (lunar or Gregorian), twelve o'clock with a w
 or the morning. `scripts.dates.calendars` names the day of a Hijri or lunar date; a date that its
 calendar lacks has no reading.
 
-Not read: spelled-out years and ordinals ("the third of July"), the sexagenary cycle alone, "quarter
-past" and "halb neun", number words above twelve (Chinese numerals are read to 9999).
+Not read: spelled-out years, days spelled out in other languages than English, the sexagenary cycle
+alone, "quarter past" and "halb neun", number words above 99 (Chinese numerals are read to 9999).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from datetime import date
 
 from scripts.dates.calendars import CalendarRangeError, NoSuchDateError, from_hijri, from_lunar
 from scripts.dates.languages import LANGUAGES, chinese_number, fold, month_numbers
-from scripts.dates.number_words import NumberMention, find_numbers
+from scripts.dates.number_words import ORDINAL_WORDS, NumberMention, find_numbers
 from scripts.dates.plain_text import LETTER, alternatives, blanked, normalise
 from scripts.dates.times_of_day import TimeMention, find_times
 
@@ -108,6 +108,7 @@ _BEFORE_AHEAD = re.compile(r"(?:公元前|西元前) ?$")
 _NO_DIGIT_BEFORE = r"(?<!\d)(?<!\d[-/.])"
 _NO_DIGIT_AFTER = r"(?!\d)(?![-/.:]\d)"
 _DAY = r"(?P<day>\d{1,2})"
+_SPELLED_DAY = rf"(?<!{LETTER})(?P<day>{alternatives(ORDINAL_WORDS)})(?!{LETTER})"
 _SUFFIX = r"(?: ?(?:st|nd|rd|th))?"
 _TO_MONTH = (
     r"[ .,/-]{0,2}(?:(?:of the month of|the month of|day of|of|ga watan|ga wata|ga|watan"
@@ -132,12 +133,14 @@ def _month_name(names: dict[str, int]) -> str:
     return rf"(?<!{LETTER})(?P<month>{name})(?!{LETTER})\.?(?: ?[/(] ?(?:{name})\)?)?"
 
 
-def _named(names: dict[str, int]) -> tuple[str, str, str]:
-    """Patterns of a date with a month's name: day first, month first, year first."""
+def _named(names: dict[str, int]) -> tuple[str, ...]:
+    """Patterns of a date with a month's name: day first (also spelled), month or year first."""
     month = _month_name(names)
     return (
         rf"{_NO_DIGIT_BEFORE}{_DAY}{_SUFFIX}{_TO_MONTH}{month}{_WEEKDAY}{_TO_YEAR}{_YEAR}",
+        rf"{_SPELLED_DAY}{_TO_MONTH}{month}{_WEEKDAY}{_TO_YEAR}{_YEAR}",
         rf"{month}[ .,-]{{0,2}}(?:the )?{_DAY}(?!\d){_SUFFIX}{_WEEKDAY}{_TO_YEAR}{_YEAR}",
+        rf"{month}[ .,-]{{0,2}}(?:the )?{_SPELLED_DAY}{_TO_YEAR}{_YEAR}",
         rf"{_NO_DIGIT_BEFORE}(?P<year>\d{{3,4}})[ ,/-]{{1,2}}{month}[ .,/-]{{0,2}}{_DAY}(?!\d)"
         + _SUFFIX,
     )
@@ -257,12 +260,16 @@ def _compact_readings(_text: str, match: re.Match[str]) -> list[date]:
 def _name_readings(text: str, match: re.Match[str]) -> list[date]:
     if _AFTER_BEFORE.match(text, match.end()):
         return []
-    month, day = _GREGORIAN[match["month"]], int(match["day"])
+    month, day = _GREGORIAN[match["month"]], _day_of(match["day"])
     return [r for year in _years(match["year"]) for r in _gregorian(year, month, day)]
 
 
 def _hijri_name_readings(_text: str, match: re.Match[str]) -> list[date]:
-    return _hijri(int(match["year"]), _HIJRI[match["month"]], int(match["day"]))
+    return _hijri(int(match["year"]), _HIJRI[match["month"]], _day_of(match["day"]))
+
+
+def _day_of(text: str) -> int:
+    return ORDINAL_WORDS[text] if text in ORDINAL_WORDS else int(text)
 
 
 def _chinese_readings(text: str, match: re.Match[str]) -> list[date]:

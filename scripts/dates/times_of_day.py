@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from scripts.dates.number_words import WORD, word_or_digits
+from scripts.dates.number_words import HOUR_WORD, word_or_digits
 from scripts.dates.plain_text import LETTER, alternatives
 
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -72,7 +72,7 @@ _AFTER = rf"(?: ?,? ?\(?{_PERIOD}\)?)"
 # Behind "Uhr" the word "am" is the German preposition.
 _AFTER_UHR = _AFTER.replace("|am|", "|").replace("|pm|", "|")
 _ALONE = r"(?<!\d)(?<!\d[.,:/])"
-_HOUR = rf"(?:{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})|(?P<word>{WORD}))"
+_HOUR = rf"(?:{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})|(?P<word>{HOUR_WORD}))"
 _MINUTE = r"(?P<minute>[0-5]\d)(?!\d)"
 _SPOKEN_MINUTE = (
     r"(?: ?(?:da minti|و) ?(?P<minute>\d{1,2})(?!\d)(?: ?(?:دقيقه|دقائق))?)?"

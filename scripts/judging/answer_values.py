@@ -387,16 +387,23 @@ def _evaluate_label(
     return _decide([label in accepted for label in stated], "; ".join(stated))
 
 
+# What leads to a label at the end of a sentence.
+_LEAD = re.compile(
+    r"^(?:so|therefore|thus|hence|the answer is|also|daher|somit|因此|所以|اذن|don haka) ?"
+)
+
+
 def _standing_alone(plain: str, labels: Mapping[str, str]) -> list[str]:
     """Labels that are a line or sentence by themselves, or lead one before a comma or a stop."""
     stated: list[str] = []
     for sentence in re.split(r"[\n.;!。；！]", plain):
         whole = fold(sentence.strip(PUNCTUATION))
+        tail = _LEAD.sub("", fold(re.split(r"[,，:：]", sentence)[-1].strip(PUNCTUATION)))
         head = fold(re.split(r"[,:(，：（-]", sentence, maxsplit=1)[0].strip(PUNCTUATION))
         if whole in labels:
             stated.append(labels[whole])
-        elif head in labels and not OR.search(sentence):
-            stated.append(labels[head])
+        elif not OR.search(sentence):
+            stated += [labels[part] for part in (head, tail) if part in labels][:1]
     return list(dict.fromkeys(stated))
 
 
