@@ -81,3 +81,19 @@ def question(
     answer = changes.get("answer") or recompute(operation, list(dates), times)
     source = {"name": "test", "row": 1, "date_format": "iso"}
     return SeedQuestion.create(task, text, list(dates), times, operation, answer, source)
+
+
+def build(
+    questions: list[SeedQuestion],
+    options: Options = OPTIONS,
+    languages: tuple[str, ...] = ("en",),
+    forms: tuple[str, ...] = FORMATS,
+) -> Built:
+    """Items of the first question's task; every language has the English text."""
+    rows = {
+        language: [Translation(q.question_id, language, q.text, "t", False) for q in questions]
+        for language in languages
+    }
+    return build_items(
+        questions, rows, questions[0].task, languages=languages, forms=forms, options=options
+    )

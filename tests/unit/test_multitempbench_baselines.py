@@ -9,12 +9,12 @@ import yaml
 from multitempbench_material import (
     CALENDARS,
     OPTIONS,
+    build,
     own_items,
     own_questions,
     own_requests,
     question,
 )
-from test_multitempbench_items import build
 
 from scripts.dates import formats
 from scripts.dates.formats import Options

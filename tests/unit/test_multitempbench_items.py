@@ -9,6 +9,7 @@ from multitempbench_material import (
     CALENDARS,
     OPTIONS,
     QUESTIONS,
+    build,
     own_items,
     own_questions,
     own_translations,
@@ -36,19 +37,6 @@ from scripts.multitempbench.translation import Translation, source_rows
 from scripts.records import Item
 
 STRICT = Options(hijri_outside_range="refuse")
-
-
-def build(questions, options=OPTIONS, languages=("en",), forms=FORMATS, texts=None):
-    rows = {
-        language: [
-            Translation(q.question_id, language, (texts or {}).get(language, q.text), "t", False)
-            for q in questions
-        ]
-        for language in languages
-    }
-    return build_items(
-        questions, rows, questions[0].task, languages=languages, forms=forms, options=options
-    )
 
 
 @pytest.mark.parametrize("task", TASKS)
