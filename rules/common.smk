@@ -190,16 +190,18 @@ def tokenizer_files(name):
 
 def translator_inputs(wildcards):
     """What the configured translator reads besides the questions."""
-    method = MTB["translation"]["method"]
-    if method == "shipped":
-        return {"shipped": MTB["translation"]["file"]}
-    if method == "model":
-        return backend_inputs(MTB_TRANSLATOR, MODELS[MTB_TRANSLATOR]["modes"][0])
-    return {}
+    # The shipped file also tells which questions exist that a correction may name.
+    shipped = {"shipped": MTB["translation"]["file"]}
+    if MTB_TRANSLATOR is None:
+        return shipped
+    mode = MODELS[MTB_TRANSLATOR]["modes"][0]
+    return {**shipped, **backend_inputs(MTB_TRANSLATOR, mode)}
 
 
 def translator_gpus(wildcards):
     """GPUs of the translator's job."""
+    if MTB["translation"]["method"] == "local":
+        return int(MTB["translation"]["local"].get("gpus", 0))
     return gpus_of(MTB_TRANSLATOR) if MTB_TRANSLATOR else 0
 
 

@@ -57,7 +57,14 @@ rule multitempbench_translate_questions:
         store=lambda wildcards: (
             f"{RESULTS}/store/multitempbench_translation/{wildcards.language}.jsonl"
         ),
-        code=code_digest("scripts/multitempbench/translate_questions.py"),
+        code=code_digest(
+            "scripts/multitempbench/translate_questions.py",
+            *(
+                [backend_file(MODELS[MTB_TRANSLATOR]["backend"])]
+                if MTB_TRANSLATOR
+                else []
+            ),
+        ),
     script:
         "../scripts/multitempbench/translate_questions.py"
 
