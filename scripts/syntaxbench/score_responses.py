@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from scripts.execution import execute
 from scripts.files import read_records, write_parquet
-from scripts.records import Item, Request, Response
-from scripts.syntaxbench.scoring import ScoringError, score_responses, scores_to_frame
+from scripts.judging.score_files import read_run
+from scripts.records import Item, Request
+from scripts.syntaxbench.scoring import score_responses, scores_to_frame
 
 if TYPE_CHECKING:
     snakemake: Any
@@ -16,14 +17,8 @@ def main(snakemake: Any) -> None:
 
     `params.tolerance` is the tolerance of relaxed accuracy; wildcards `model` and `mode`.
     """
-    run = (snakemake.wildcards.model, snakemake.wildcards.mode)
-    responses: list[Response] = []
-    for path in snakemake.input.responses:
-        rows = read_records(path, Response)
-        foreign = sorted({(r.model, r.mode) for r in rows} - {run})
-        if foreign:
-            raise ScoringError(f"{path}: holds responses of {foreign}, expected {run}")
-        responses += rows
+    run = snakemake.wildcards
+    responses = read_run(snakemake.input.responses, run.model, run.mode)
     scores = score_responses(
         [item for path in snakemake.input.item_files for item in read_records(path, Item)],
         [request for path in snakemake.input.requests for request in read_records(path, Request)],

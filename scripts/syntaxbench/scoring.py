@@ -8,13 +8,20 @@ not be read is wrong and invalid; a request that was never answered is unscored,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from scripts.files import DataError
+from scripts.judging import score_files
+from scripts.judging.score_files import (
+    ScoringError,
+    check_run,
+    sorted_scores,
+    storable,
+    with_dtypes,
+)
 from scripts.records import Item, Request, Response, Score
 from scripts.syntaxbench import parsing
 from scripts.syntaxbench.tasks import CONDITIONS, task_named
@@ -27,8 +34,6 @@ _PARSE_KIND: dict[str, parsing.Kind] = {
 }
 # Tasks whose strings are compared without regard to case and surrounding white space.
 FOLDED_TASKS = frozenset({"longest_string_finder"})
-# Longest answer that is stored; what is cut is marked by an ellipsis.
-STORED_CHARACTERS = 2000
 
 SCORE_DTYPES: dict[str, str] = {
     "item_id": "str",
@@ -50,32 +55,6 @@ SCORE_DTYPES: dict[str, str] = {
     "reasoning_tokens": "Int64",
 }
 SORT_COLUMNS = ["model", "mode", "task", "shots", "condition", "item_id"]
-
-
-class ScoringError(DataError):
-    """Items, requests and responses do not belong together; the message names the rows."""
-
-
-def _some(names: Iterable[str], shown: int = 5) -> str:
-    ordered = sorted(set(names))
-    more = f" and {len(ordered) - shown} more" if len(ordered) > shown else ""
-    return ", ".join(ordered[:shown]) + more
-
-
-def _unique(ids: Sequence[str], what: str) -> None:
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = {name for name in ids if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
-        raise ScoringError(f"{what} given more than once: {_some(twice)}; remove the duplicates")
-
-
-def storable(text: str) -> str:
-    """A text that every file format can hold: lone surrogates escaped, very long text cut."""
-    if len(text) > STORED_CHARACTERS:
-        text = text[:STORED_CHARACTERS] + "…"
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _check_gold(item: Item, kind: str) -> int | str:
@@ -156,45 +135,11 @@ def score_responses(
     Raises ScoringError, naming the rows, for duplicate items, requests or responses, a request
     without its item, a response without its request, and a run that does not answer every request.
     """
-    _unique([item.item_id for item in items], "items")
-    _unique([request.request_id for request in requests], "requests")
-    item_of = {item.item_id: item for item in items}
-    request_of = {request.request_id: request for request in requests}
-    orphans = [r.request_id for r in requests if r.item_id not in item_of]
-    if orphans:
-        raise ScoringError(
-            f"requests whose item is unknown: {_some(orphans)}; build items and requests again"
-        )
-    _check_responses(request_of, responses)
+    item_of, request_of = check_run(items, requests, responses)
     return [
         score_response(item_of[r.item_id], request_of[r.request_id], r, tolerance)
         for r in responses
     ]
-
-
-def _check_responses(request_of: Mapping[str, Request], responses: Sequence[Response]) -> None:
-    unknown = [r.request_id for r in responses if r.request_id not in request_of]
-    if unknown:
-        raise ScoringError(
-            f"responses to unknown requests: {_some(unknown)}; the prompts changed after the run, "
-            "run the model again"
-        )
-    swapped = [r.request_id for r in responses if request_of[r.request_id].item_id != r.item_id]
-    if swapped:
-        raise ScoringError(f"responses whose item_id is not their request's: {_some(swapped)}")
-    answered: dict[tuple[str, str], list[str]] = {}
-    for response in responses:
-        answered.setdefault((response.model, response.mode), []).append(response.request_id)
-    for (model, mode), ids in sorted(answered.items()):
-        _unique(ids, f"responses of {model} ({mode})")
-        missing = set(request_of) - set(ids)
-        if missing:
-            raise ScoringError(
-                f"{model} ({mode}) has no response to {len(missing)} request(s): {_some(missing)}; "
-                "run the model again"
-            )
-    if request_of and not responses:
-        raise ScoringError(f"no response at all to {len(request_of)} request(s)")
 
 
 def _route(score: Score) -> str:
@@ -232,46 +177,14 @@ def scores_to_frame(scores: Sequence[Score]) -> pd.DataFrame:
         "completion_tokens": [d["completion_tokens"] for d in details],
         "reasoning_tokens": [d["reasoning_tokens"] for d in details],
     }
-    return sorted_scores(with_dtypes(columns))
-
-
-def with_dtypes(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """The columns of a score frame in their order and with their dtypes."""
-    return pd.DataFrame(
-        {name: pd.Series(columns[name], dtype=dtype) for name, dtype in SCORE_DTYPES.items()}
-    )
-
-
-def sorted_scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows in the order of scores.parquet."""
-    return frame.sort_values(SORT_COLUMNS, kind="stable", ignore_index=True)
+    return sorted_scores(with_dtypes(columns, SCORE_DTYPES), SORT_COLUMNS)
 
 
 def read_scores(path: Path | str) -> pd.DataFrame:
-    """Read a score file; the columns get their dtypes back (Parquet keeps no pandas types).
-
-    Raises ScoringError naming the file if a column is missing or unknown.
-    """
-    frame = pd.read_parquet(path)
-    missing = [name for name in SCORE_DTYPES if name not in frame]
-    unknown = [name for name in frame if name not in SCORE_DTYPES]
-    if missing or unknown:
-        raise ScoringError(
-            f"{path}: columns missing {missing}, unknown {unknown}; score the responses again"
-        )
-    return with_dtypes({name: frame[name] for name in SCORE_DTYPES})
+    """Read a score file of SyntaxBench; ScoringError if a column is missing or unknown."""
+    return score_files.read_scores(path, SCORE_DTYPES)
 
 
 def gather_scores(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """All runs' scores in one frame; a row that stands twice is a ScoringError."""
-    if not frames:
-        raise ScoringError("no score files to gather; name at least one model in the configuration")
-    frame = sorted_scores(pd.concat(frames, ignore_index=True))
-    twice = frame.duplicated(["model", "mode", "request_id"])
-    if twice.any():
-        row = frame[twice].iloc[0]
-        raise ScoringError(
-            f"{int(twice.sum())} score(s) stand twice, the first for {row['model']} "
-            f"({row['mode']}), request {row['request_id']}; remove the duplicate score file"
-        )
-    return frame
+    return score_files.gather_scores(frames, SORT_COLUMNS)

@@ -9,19 +9,17 @@ import pandas as pd
 import pytest
 
 from scripts.files import DataError, write_parquet, write_records
+from scripts.judging.score_files import STORED_CHARACTERS, ScoringError, storable
 from scripts.records import Item, Request, Response
 from scripts.syntaxbench import gather_scores as gather_rule
 from scripts.syntaxbench import score_responses as score_rule
 from scripts.syntaxbench.scoring import (
     SCORE_DTYPES,
     SORT_COLUMNS,
-    STORED_CHARACTERS,
-    ScoringError,
     gather_scores,
     read_scores,
     score_responses,
     scores_to_frame,
-    storable,
 )
 
 DECODING = {"temperature": 0.0}
