@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -68,3 +69,12 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
                 print(message, file=log)
             print(message, file=sys.__stderr__)
             raise SystemExit(1) from error
+
+
+def exit_on_sigterm() -> None:
+    """Turn SIGTERM into an ordinary exit from here on, so that open files are closed in order."""
+
+    def stop(number: int, _frame: Any) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, stop)

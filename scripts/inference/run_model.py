@@ -7,13 +7,12 @@ params: name, entry (the model's roster entry), mode, benchmark, tasks, shots, m
 (the store file, no output of the rule).
 """
 
-import signal
 import sys
 from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from scripts.execution import execute
+from scripts.execution import execute, exit_on_sigterm
 from scripts.files import DataError, read_records, write_json, write_records
 from scripts.inference import manifest, runner
 from scripts.inference.backends import create_backend
@@ -77,7 +76,7 @@ def answer(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) -> None:
 
 def main(snakemake: Any) -> None:
     """Run the rule; a model that cannot work at all ends it with a message and exit status 1."""
-    signal.signal(signal.SIGTERM, _stop)
+    exit_on_sigterm()
     watch = manifest.Stopwatch()
     try:
         spec = model_spec(
@@ -90,11 +89,6 @@ def main(snakemake: Any) -> None:
             backend.close()
     except (BackendError, ModelEntryError, DataError) as error:
         sys.exit(f"run_model: {snakemake.params.name}: {error}")
-
-
-def _stop(number: int, _frame: Any) -> None:
-    """Turn SIGTERM into an ordinary exit, so that open files are closed in order."""
-    sys.exit(128 + number)
 
 
 if "snakemake" in globals():

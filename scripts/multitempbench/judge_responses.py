@@ -1,0 +1,67 @@
+"""Rule script: one judge's verdicts on the responses of one run.
+
+input: `item_files`, `responses` (lists of files, one a task); for a language model as the judge
+also `weights` or `answers`, as in inference/run_model.py; output: `judgements`, and for a language
+model `manifest`; params: `judge` (`date_judge` or the judging model's name); for a language model
+also `entry` (its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark` and `store` (the
+file in which its own answers are kept, no output of the rule); wildcards: `model`, `mode` of the
+judged run.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from scripts.execution import execute, exit_on_sigterm
+from scripts.files import read_records, write_json, write_records
+from scripts.inference import manifest, runner
+from scripts.inference.backends import create_backend
+from scripts.inference.registry import model_spec, prepared_path
+from scripts.inference.store import ResponseStore
+from scripts.judging.score_files import read_run
+from scripts.multitempbench.judging import DATE_JUDGE, judge_by_model, judge_by_rule
+from scripts.records import Item, Judgement, Request, Response
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def by_model(snakemake: Any, items: list[Item], responses: list[Response]) -> list[Judgement]:
+    """Judge with a model of the roster; every reply is kept in the store, none is paid for twice."""
+    params = snakemake.params
+    watch = manifest.Stopwatch()
+    spec = model_spec(params.judge, params.entry, prepared_path(snakemake.input))
+    backend = create_backend(spec, params.mode)
+    limit = int(params.max_new_tokens)
+    runs: list[runner.Run] = []
+
+    def ask(requests: Sequence[Request]) -> list[Response]:
+        store = ResponseStore(params.store)
+        runs.append(runner.run(spec, params.mode, requests, store, backend, max_new_tokens=limit))
+        return runs[-1].responses
+
+    try:
+        judgements = judge_by_model(items, responses, params.judge, params.decoding, ask)
+        facts = manifest.build(
+            spec, backend, runs[-1], watch, benchmark=params.benchmark, max_new_tokens=limit
+        )
+    finally:
+        backend.close()
+    write_json(snakemake.output.manifest, facts)
+    return judgements
+
+
+def main(snakemake: Any) -> None:
+    """Read items and responses, judge, and write one Judgement a response."""
+    exit_on_sigterm()
+    given, run = snakemake.input, snakemake.wildcards
+    items = [item for path in given.item_files for item in read_records(path, Item)]
+    responses = read_run(given.responses, run.model, run.mode)
+    if snakemake.params.judge == DATE_JUDGE:
+        judgements = judge_by_rule(items, responses)
+    else:
+        judgements = by_model(snakemake, items, responses)
+    write_records(snakemake.output.judgements, judgements)
+
+
+if "snakemake" in globals():
+    execute(main, snakemake)  # noqa: F821
