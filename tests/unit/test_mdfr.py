@@ -17,7 +17,7 @@ from scripts.tokenisation.mdfr import (
     text_fragmentation,
     visible_pieces,
 )
-from scripts.tokenisation.semantic_baseline import Unit, is_invisible, semantic_units
+from scripts.tokenisation.semantic_baseline import Unit, is_invisible, semantic_units, trimmed
 from scripts.tokenisation.tokenisers import (
     Token,
     Tokeniser,
@@ -102,6 +102,11 @@ def shown(text: str, tokeniser: Tokeniser) -> list[str]:
 )
 def test_baseline_units(text: str, units: list[str]) -> None:
     assert [unit.text for unit in semantic_units(text)] == units
+
+
+def test_trimming_takes_only_what_is_invisible_at_the_ends() -> None:
+    assert trimmed("\u200e 1 \u200e0 \u200e") == "1 \u200e0"
+    assert trimmed(" \u200e") == trimmed("") == ""
 
 
 @given(ANY_TEXT)

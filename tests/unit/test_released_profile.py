@@ -261,12 +261,13 @@ def test_rows_of_table_4(name: str) -> None:
     found = released_design_frame(real(name), **design).set_index("column")
     values: Sequence[float] = found.loc[list(COLUMNS), "mdfr_as_published"].tolist()
     assert found["sampling_sd"].max() < 0.025
-    # Rounding of the printed value, and the error of a mean of 30 draws.
+    # The values found before are rounded too, and from other draws.
     if before:
-        assert values == pytest.approx(before, abs=0.02)
+        assert values == pytest.approx(before, abs=0.012)
     excepted = EXCEPTIONS.get(name, set())
     for column, value, printed in zip(COLUMNS, values, published, strict=False):
         if column not in excepted:
+            # 0.02, and a little for the printed value: it is rounded, and of a single draw.
             assert value == pytest.approx(printed, abs=0.0225), column
     if name == "llama2":
         assert values[COLUMNS.index("zh_lunar")] - 0.20 > 0.1
