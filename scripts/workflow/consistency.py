@@ -127,6 +127,8 @@ def _range_problems(key: str, bounds: list[Any]) -> Iterator[str]:
 
 # ---- MultiTempBench ----------------------------------------------------------------------------
 
+#: The released design takes this many dates of every year that it draws.
+DATES_OF_A_YEAR = 16
 #: Which readers of corpora hold questions of which task.
 QUESTION_READERS = {
     "date_arithmetic": ("tram_arithmetic", "test_of_time", "seed_questions"),
@@ -152,6 +154,12 @@ def _multitempbench_problems(section: Section, config: Section) -> Iterator[str]
         yield f"multitempbench.tokenisation.weights: {weights} must sum to 1"
     years = section["tokenisation"]["released_design"]["years"]
     yield from _range_problems("multitempbench.tokenisation.released_design.years", years)
+    dates = section["tokenisation"]["released_design"]["dates"]
+    if dates % DATES_OF_A_YEAR:
+        yield (
+            f"multitempbench.tokenisation.released_design.dates: {dates} is not a multiple of "
+            f"{DATES_OF_A_YEAR} (the design has 4 months of 4 days in every year)"
+        )
     yield from _probing_problems(section["probing"])
 
 

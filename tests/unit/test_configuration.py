@@ -91,6 +91,7 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("multitempbench/judging/judges", ["gemini"], ["'gemini' is not in models"]),
         ("multitempbench/judging/primary", "gpt-4o-mini", ["primary: 'gpt-4o-mini' is not one"]),
         ("multitempbench/tokenisation/weights", [0.2, 0.2, 0.2, 0.5], ["must sum to 1"]),
+        ("multitempbench/tokenisation/released_design/dates", 81, ["81 is not a multiple of 16"]),
         ("multitempbench/probing/years", [2024, 1990], ["probing.years: 2024 is above 1990"]),
         ("multitempbench/probing/years", [2020, 2024], ["5 folds need at least 10 years"]),
         ("multitempbench/probing/tokens", ["last_token"], ["headline_token: 'last_date_token'"]),
