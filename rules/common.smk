@@ -106,10 +106,15 @@ def ordered(value):
     return value
 
 
+def environment_of(name):
+    """The environment of a model's job under --sdm conda: vLLM pins its own packages."""
+    packages = "vllm" if MODELS[name]["backend"] == "vllm" else "core"
+    return f"../envs/{packages}.yaml"
+
+
 def environment(wildcards):
-    """The environment of a model's inference job under --sdm conda: vLLM pins its own packages."""
-    name = "vllm" if MODELS[wildcards.model]["backend"] == "vllm" else "core"
-    return f"../envs/{name}.yaml"
+    """The environment of a model's inference job."""
+    return environment_of(wildcards.model)
 
 
 def gpus_of(name):
@@ -207,14 +212,12 @@ def translator_gpus(wildcards):
 
 def judge_inputs(wildcards):
     """What the model that judges reads besides the answers."""
-    if wildcards.judge not in MODELS:
-        return {}
     return backend_inputs(wildcards.judge, MODELS[wildcards.judge]["modes"][0])
 
 
-def judge_gpus(wildcards):
-    """GPUs of a judge's job; the date judge needs none."""
-    return gpus_of(wildcards.judge) if wildcards.judge in MODELS else 0
+def judge_environment(wildcards):
+    """The environment of a judge's job under --sdm conda."""
+    return environment_of(wildcards.judge)
 
 
 def weights_of(wildcards):

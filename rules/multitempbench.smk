@@ -188,7 +188,6 @@ rule multitempbench_judge_by_rule:
     """Verdicts of the date judge: every date, time, relation or number of an answer is read."""
     input:
         item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
-        requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
         responses=expand(
             f"{MTB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.0shot.jsonl",
             task=MTB_TASKS,
@@ -202,9 +201,100 @@ rule multitempbench_judge_by_rule:
         "../envs/core.yaml"
     resources:
         mem_mb=2000,
-        runtime=30,
+        runtime=60,
     params:
         judge="date_judge",
         code=code_digest("scripts/multitempbench/judge_responses.py"),
     script:
         "../scripts/multitempbench/judge_responses.py"
+
+
+rule multitempbench_judge_by_model:
+    """Verdicts of a model of the roster; its answers are kept in a store of their own."""
+    input:
+        unpack(judge_inputs),
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+        responses=expand(
+            f"{MTB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.0shot.jsonl",
+            task=MTB_TASKS,
+            allow_missing=True,
+        ),
+    output:
+        judgements=f"{MTB_FOLDER}/judgements/{{judge}}/{{model}}.{{mode}}.jsonl",
+        manifest=f"{RESULTS}/manifests/multitempbench/judges/{{judge}}/{{model}}.{{mode}}.json",
+    log:
+        f"{RESULTS}/logs/multitempbench/judge_by_model/{{judge}}/{{model}}.{{mode}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/multitempbench/judge_by_model/{{judge}}/{{model}}.{{mode}}.tsv"
+    wildcard_constraints:
+        judge="|".join(map(re.escape, MTB_MODEL_JUDGES)) or "none",
+    conda:
+        judge_environment
+    threads: lambda wildcards: MODELS[wildcards.judge].get("threads", 1)
+    resources:
+        gpu=lambda wildcards: gpus_of(wildcards.judge),
+        mem_mb=lambda wildcards: MODELS[wildcards.judge].get("memory_mb", 6000),
+        runtime=2880,
+    params:
+        benchmark="multitempbench",
+        judge=lambda wildcards: wildcards.judge,
+        entry=lambda wildcards: ordered(MODELS[wildcards.judge]),
+        mode=lambda wildcards: MODELS[wildcards.judge]["modes"][0],
+        max_new_tokens=MTB["judging"]["max_new_tokens"],
+        decoding=narrow(MTB["decoding"], "temperature", "top_p", "repetition_penalty"),
+        store=lambda wildcards: (
+            f"{RESULTS}/store/multitempbench_judges/{wildcards.judge}/"
+            f"{wildcards.model}.{wildcards.mode}.jsonl"
+        ),
+        code=lambda wildcards: code_digest(
+            "scripts/multitempbench/judge_responses.py",
+            backend_file(MODELS[wildcards.judge]["backend"]),
+        ),
+    script:
+        "../scripts/multitempbench/judge_responses.py"
+
+
+rule multitempbench_score_responses:
+    """The primary judge's verdicts on one run as scores."""
+    input:
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+        requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
+        responses=expand(
+            f"{MTB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.0shot.jsonl",
+            task=MTB_TASKS,
+            allow_missing=True,
+        ),
+        judgements=f"{MTB_FOLDER}/judgements/{MTB['judging']['primary']}/{{model}}.{{mode}}.jsonl",
+    output:
+        scores=f"{MTB_FOLDER}/scores/{{model}}.{{mode}}.parquet",
+    log:
+        f"{RESULTS}/logs/multitempbench/score_responses/{{model}}.{{mode}}.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        judge=MTB["judging"]["primary"],
+        code=code_digest("scripts/multitempbench/score_responses.py"),
+    script:
+        "../scripts/multitempbench/score_responses.py"
+
+
+rule multitempbench_gather_scores:
+    """All scores in one file."""
+    input:
+        scores=mtb_files("scores/{model}.{mode}.parquet", MTB_RUNS),
+    output:
+        scores=f"{MTB_FOLDER}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/multitempbench/gather_scores.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=3000,
+        runtime=10,
+    params:
+        code=code_digest("scripts/multitempbench/gather_scores.py"),
+    script:
+        "../scripts/multitempbench/gather_scores.py"

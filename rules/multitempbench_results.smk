@@ -106,7 +106,7 @@ rule multitempbench_fit_mixed_effects:
     input:
         scores=f"{MTB_FOLDER}/scores.parquet",
         item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
-        tokens=[f"{MTB_FOLDER}/tokenisation/{name}.csv" for name in MTB_PROBED],
+        tokenisation=[f"{MTB_FOLDER}/tokenisation/{name}.csv" for name in MTB_PROBED],
         linearity=f"{MTB_FOLDER}/statistics/linearity.csv",
     output:
         **{
@@ -206,6 +206,49 @@ rule multitempbench_make_table:
         code=code_digest("scripts/multitempbench/make_table.py"),
     script:
         "../scripts/multitempbench/make_table.py"
+
+
+rule multitempbench_make_judge_examples:
+    """One reply of every language and verdict, chosen by a rule."""
+    input:
+        scores=f"{MTB_FOLDER}/scores.parquet",
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+        responses=[
+            path
+            for task in MTB_TASKS
+            for path in mtb_files(
+                f"responses/{{model}}/{{mode}}/{task}.0shot.jsonl",
+                [run for run in MTB_RUNS if run[0] in MTB_MODELS],
+            )
+        ],
+    output:
+        tex=f"{MTB_FOLDER}/tables/judge_examples.tex",
+        csv=report(
+            f"{MTB_FOLDER}/tables/judge_examples.csv",
+            caption="report/table.rst",
+            category="MultiTempBench",
+            subcategory="Tables",
+            labels={"table": "judge_examples", "form": "values (CSV)"},
+        ),
+        html=report(
+            f"{MTB_FOLDER}/tables/judge_examples.html",
+            caption="report/table.rst",
+            category="MultiTempBench",
+            subcategory="Tables",
+            labels={"table": "judge_examples", "form": "page"},
+        ),
+    log:
+        f"{RESULTS}/logs/multitempbench/make_judge_examples.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=3000,
+        runtime=10,
+    params:
+        context=MTB_CONTEXT,
+        code=code_digest("scripts/multitempbench/make_judge_examples.py"),
+    script:
+        "../scripts/multitempbench/make_judge_examples.py"
 
 
 rule multitempbench_make_figure:
