@@ -23,11 +23,11 @@ from scripts.dates.languages import CALENDARS
 from scripts.files import DataError, read_csv
 from scripts.multitempbench.fragmentation import MEASURE_COLUMNS, measure
 from scripts.multitempbench.tasks import LANGUAGE_LABELS
-from scripts.statistics.agreement import Flagged
+from scripts.statistics.agreement import Flagged, krippendorff_alpha
 from scripts.statistics.correlation import spearman
 from scripts.statistics.flags import MISSING, join_flags
 from scripts.statistics.seeding import cell_generator
-from scripts.tokenisation.calibration import Calibration, krippendorff_alpha, learned_weights
+from scripts.tokenisation.calibration import Calibration, learned_weights
 from scripts.tokenisation.comparisons import bleu_distance, edit_distance, spearman_interval
 from scripts.tokenisation.mdfr import COMPONENTS, visible_pieces
 from scripts.tokenisation.semantic_baseline import semantic_units

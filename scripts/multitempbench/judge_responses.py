@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def by_model(snakemake: Any, items: list[Item], responses: list[Response]) -> list[Judgement]:
-    """Judge with a model of the roster; every reply is kept in the store, none is paid for twice."""
+    """Judge with a model of the roster; every reply is kept in the store."""
     params = snakemake.params
     watch = manifest.Stopwatch()
     spec = model_spec(params.judge, params.entry, prepared_path(snakemake.input))

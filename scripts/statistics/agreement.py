@@ -8,14 +8,17 @@ gold answers agree (1/n when all are distinct); integer weights act on values, n
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from scripts.statistics.flags import MISSING, ONE_CLASS, ZERO_MARGIN
+from scripts.statistics.flags import CONSTANT, MISSING, ONE_CLASS, TOO_FEW, ZERO_MARGIN
 
 NAN = float("nan")
+Floats = NDArray[np.float64]
 
 #: Lower bound (inclusive) and name of the bands of Landis & Koch, Biometrics 33 (1977) 159-174.
 BANDS = (
@@ -164,3 +167,63 @@ def class_metrics(counts: BinaryCounts) -> ClassMetrics:
     return ClassMetrics(
         tp / positives if positives else NAN, tn / negatives if negatives else NAN, mcc, flag
     )
+
+
+def kappa_nominal(table: ArrayLike) -> Flagged:
+    """Unweighted Cohen kappa of a square table of counts (rater A x rater B; Cohen 1960)."""
+    counts = np.asarray(table, dtype=float)
+    if counts.ndim != 2 or counts.shape[0] != counts.shape[1]:
+        raise ValueError(f"a square table is needed, not shape {counts.shape}")
+    n = counts.sum()
+    if n == 0:
+        return Flagged(NAN, MISSING)
+    chance = float(counts.sum(axis=0) @ counts.sum(axis=1)) / n**2
+    return chance_corrected(float(np.trace(counts)) / n, chance)
+
+
+def kappa_draws(table: ArrayLike, resamples: int, rng: np.random.Generator) -> Floats:
+    """Bootstrap draws of `kappa_nominal` over the rated items; shape (resamples,).
+
+    Resampling n pairs of labels is one multinomial draw of the table. NaN where a draw holds one
+    label only. Raises ValueError for an empty table.
+    """
+    counts = np.asarray(table, dtype=np.int64)
+    n = int(counts.sum())
+    if n == 0:
+        raise ValueError("no pair of labels to resample")
+    drawn = rng.multinomial(n, counts.ravel() / n, size=resamples).reshape(-1, *counts.shape)
+    observed = np.trace(drawn, axis1=1, axis2=2) / n
+    chance = np.einsum("ri,ri->r", drawn.sum(axis=1), drawn.sum(axis=2)) / n**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(chance < 1, (observed - chance) / (1 - chance), NAN)
+
+
+def majority(labels: Sequence[str]) -> str | None:
+    """The label that more raters gave than any other; None for a tie or without raters."""
+    ranked = Counter(labels).most_common(2)
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def krippendorff_alpha(
+    ratings: ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "ordinal"
+) -> Flagged:
+    """Krippendorff's alpha of ratings, shape (raters, items), NaN where a rater gave none.
+
+    Nominal labels are given as numbers too. Flags: `missing` (no rater is known), `too_few` (no
+    item has two ratings), `constant` (one value only). Source: Krippendorff, Content Analysis
+    (2004), ch. 11.
+    """
+    import krippendorff  # noqa: PLC0415 - a slow import that few readers of this module need
+
+    table = np.asarray(ratings, dtype=float)
+    given = ~np.isnan(table)
+    if not table.size or not given.any():
+        return Flagged(NAN, MISSING)
+    if int(given.sum(axis=0).max()) < 2:
+        return Flagged(NAN, TOO_FEW)
+    paired = table[:, given.sum(axis=0) >= 2]
+    if np.unique(paired[~np.isnan(paired)]).size < 2:
+        return Flagged(NAN, CONSTANT)
+    return Flagged(float(krippendorff.alpha(table, level_of_measurement=level)), "")

@@ -10,13 +10,11 @@ nothing is returned but the reason.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import lsq_linear
 
-from scripts.statistics.agreement import Flagged
 from scripts.statistics.correlation import varies
 from scripts.statistics.flags import COLLINEAR, CONSTANT, MISSING, TOO_FEW, join_flags
 from scripts.tokenisation.mdfr import COMPONENTS
@@ -102,25 +100,3 @@ def ratio_errors(design: Floats, residual: Floats, slopes: Floats) -> Floats:
     total = slopes.sum()
     jacobian = (np.eye(len(slopes)) - (slopes / total)[:, None]) / total
     return np.asarray(np.sqrt(np.diag(jacobian @ covariance @ jacobian.T)), dtype=float)
-
-
-def krippendorff_alpha(
-    ratings: ArrayLike, level: Literal["ordinal", "interval"] = "ordinal"
-) -> Flagged:
-    """Krippendorff's alpha of ratings, shape (raters, items), NaN where a rater gave none.
-
-    Flags: `missing` (no rater is known), `too_few` (no item has two ratings), `constant` (one value
-    only). Source: Krippendorff, Content Analysis (2004), ch. 11.
-    """
-    import krippendorff  # noqa: PLC0415 - a slow import that few readers of this module need
-
-    table = np.asarray(ratings, dtype=float)
-    given = ~np.isnan(table)
-    if not table.size or not given.any():
-        return Flagged(NAN, MISSING)
-    if int(given.sum(axis=0).max()) < 2:
-        return Flagged(NAN, TOO_FEW)
-    paired = table[:, given.sum(axis=0) >= 2]
-    if not varies(paired[~np.isnan(paired)]):
-        return Flagged(NAN, CONSTANT)
-    return Flagged(float(krippendorff.alpha(table, level_of_measurement=level)), "")

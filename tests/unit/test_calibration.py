@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from scripts.statistics.agreement import krippendorff_alpha
 from scripts.statistics.bootstrap import EMPTY
-from scripts.tokenisation.calibration import krippendorff_alpha, learned_weights
+from scripts.tokenisation.calibration import learned_weights
 from scripts.tokenisation.comparisons import (
     bleu_distance,
     edit_distance,
