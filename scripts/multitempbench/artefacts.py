@@ -35,7 +35,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 
 FIGURES: dict[str, tuple[str, ...]] = {
-    "overview": ("accuracy", "mdfr", "pca", "tokenisation"),
+    "overview": ("accuracy", "pca", "tokenisation"),
     "mdfr_accuracy_arithmetic": ("correlation_points", "correlations"),
     "linearity_accuracy": ("correlation_points", "correlations"),
     "component_linearity": ("correlation_points", "correlations"),

@@ -17,7 +17,7 @@ from scripts.dates.languages import LEFT_TO_RIGHT_MARK as MARK
 from scripts.files import DataError
 from scripts.judging.verdicts import VERDICTS
 from scripts.multitempbench import wording
-from scripts.multitempbench.tasks import TASKS
+from scripts.multitempbench.tables.results import SHORT_TASKS
 from scripts.multitempbench.wording import language_name
 from scripts.publishing.captions import Context
 from scripts.publishing.examples import CSV_CHARACTERS, NO_ANSWER, find, no_reply, text_cell
@@ -30,11 +30,11 @@ QUESTION_CHARACTERS = 170
 REPLY_CHARACTERS = 120
 ANSWER_CHARACTERS = 40
 COLUMNS = (
-    Column("question", "Question", align="P{4.6cm}"),
-    Column("gold", "Right answer", align="P{1.9cm}"),
-    Column("reply", "Reply", align="P{3.6cm}"),
-    Column("parsed", "Read as", align="P{1.9cm}"),
-    Column("verdict", "Verdict", align="l"),
+    Column("question", "Question", align="P{4.0cm}"),
+    Column("gold", "Right answer", align="P{1.75cm}"),
+    Column("reply", "Reply", align="P{3.1cm}"),
+    Column("parsed", "Read as", align="P{1.75cm}"),
+    Column("verdict", "Verdict", align="P{1.25cm}"),
 )
 
 
@@ -114,7 +114,7 @@ def judge_examples(
             "left-to-right mark. Long texts are cut; the CSV file has more of them.",
         ),
         layout="long",
-        stub_align="P{1.5cm}P{1.6cm}",
+        stub_align="P{1.2cm}P{1.4cm}",
         size="scriptsize",
         short_caption="Replies and their verdicts",
     )
@@ -142,5 +142,5 @@ def _row(choice: Choice, item: Item, response: Response, context: Context) -> Ro
         Cell(choice.verdict, words, extra=extra),
     )
     form = wording.FORMAT_LABELS.get(str(item.factors["format"]), str(item.factors["format"]))
-    stub = (f"{TASKS[item.task].label}, {form}", context.label(choice.request[0]))
+    stub = (f"{SHORT_TASKS[item.task]}, {form}", context.label(choice.request[0]))
     return Row(stub, cells, language_name(choice.language))

@@ -68,13 +68,16 @@ def _scatter(
     figure = figures.new(TEXT_WIDTH, height)
     grid = figure.subplots(len(predictors), len(languages), sharey=True, squeeze=False)
     for i, predictor in enumerate(predictors):
+        rows = [lookup.get(predictor, task, language) for language in languages]
+        texts = [correlation_text(row) for row in rows]
+        # All titles of a row get as many lines as the longest, so that they stand level.
+        longest = max(text.count("\n") for text in texts)
         for j, language in enumerate(languages):
             axes = grid[i][j]
-            part = points[points["language"] == language]
-            _panel(axes, part, predictor, found)
-            row = lookup.get(predictor, task, language)
+            _panel(axes, points[points["language"] == language], predictor, found)
             title = f"{language_name(language)}\n" if i == 0 else ""
-            axes.set_title(title + correlation_text(row), fontsize=6.5, linespacing=1.25)
+            text = texts[j] + "\n " * (longest - texts[j].count("\n"))
+            axes.set_title(title + text, fontsize=6.5, linespacing=1.25)
             axes.set_ylim(-0.04, 1.04)
             axes.locator_params(axis="x", nbins=3)
             axes.margins(x=0.15)
@@ -123,19 +126,19 @@ def _panel(axes: Axes, part: pd.DataFrame, predictor: str, found: Sequence[Line]
 
 
 def correlation_text(row: Mapping[str, Any] | None) -> str:
-    """r with both intervals and the paper's r, or why there is none, on three lines."""
+    """r with both intervals and the paper's r, or why there is none, line by line."""
     if row is None:
-        return "not evaluated\n\n"
+        return "not evaluated"
     n = int(row["models"])
     r = number_of(row, "pearson")
     paper = number_of(row, "published")
-    printed = "" if np.isnan(paper) else f"paper {_two(paper)}"
+    printed = [] if np.isnan(paper) else [f"paper {_two(paper)}"]
     if np.isnan(r):
-        return f"n = {n}: no r\n({_short_reason(row)})\n{printed}"
+        return "\n".join([f"n = {n}: no r", f"({_short_reason(row)})", *printed])
     bounds = _range(number_of(row, "low"), number_of(row, "high"))
     jackknife = _range(number_of(row, "jackknife_low"), number_of(row, "jackknife_high"))
     head = f"r = {_two(r)} {bounds}".strip()
-    return "\n".join([head, f"J {jackknife}" if jackknife else f"n = {n}: no J", printed])
+    return "\n".join([head, f"J {jackknife}" if jackknife else f"n = {n}: no J", *printed])
 
 
 def _short_reason(row: Mapping[str, Any]) -> str:
@@ -485,7 +488,7 @@ def _interval_point(axes: Axes, row: Mapping[str, Any] | None, y: int, line: Lin
         axes.plot([low, high], [y, y], color=line.colour, linewidth=0.9)
     incomplete = row is not None and "incomplete" in str(row.get("flag"))
     face = "white" if incomplete else line.colour
-    axes.plot(value, y, color=line.colour, marker=line.marker, markerfacecolor=face, markersize=3.6)
+    axes.plot(value, y, color=line.colour, marker=line.marker, markerfacecolor=face, markersize=3.2)
 
 
 BUILDERS: dict[str, Callable[[Frames, Context], Drawing]] = {

@@ -32,8 +32,8 @@ from scripts.publishing.layouts import Frames, caption, rows_of
 
 FORM = "long"
 COLOURS = (OKABE_ITO[0], OKABE_ITO[1])
-NO_TOKENS = "no date of the run stands in both languages"
-NO_PATH = "no hidden states were read"
+NO_TOKENS = "No date of the run stands in both languages"
+NO_PATH = "No hidden states were read"
 #: Share of the depth at which the path is drawn: past the middle, before the output.
 DEPTH = 0.7
 
@@ -59,17 +59,17 @@ def overview(frames: Frames, context: Context) -> Drawing:
     )
     _bars(figure.add_subplot(grid[:, 2]), frames, languages, model)
     names = captions.join_words(language_name(code) for code in languages)
-    tokens = f"the tokens of {day} in the textual form, with mDFR" if day else NO_TOKENS
-    states = f"path of the mean states of the years at {layer}" if layer else NO_PATH
+    tokens = f"The tokens of {day} in the textual form, with mDFR" if day else NO_TOKENS
+    states = f"Path of the mean states of the years at {layer}" if layer else NO_PATH
     return Drawing(
         "overview",
         figure,
         caption(
             context,
             f"From surface to answer in {names} with {context.label(model)}.",
-            f"Left: {tokens}.",
-            f"Middle: {states}.",
-            "Right: accuracy, mean of all tasks, with its "
+            f"(a) {tokens}.",
+            f"(b) {states}.",
+            "(c) Accuracy, mean of all tasks, with its "
             f"{captions.level_words(context)} bootstrap interval over seed questions.",
         ),
     )
@@ -85,7 +85,8 @@ def _tokens(panels: Sequence[Axes], frames: Frames, languages: Sequence[str]) ->
     common = sorted(set.intersection(*(set(part["date"]) for part in parts)))
     for axes, code, colour, part in zip(panels, languages, COLOURS, parts, strict=False):
         axes.set_axis_off()
-        axes.set_title(language_name(code), fontsize=7.5, loc="left", color=colour)
+        lead = "(a) tokens: " if axes is panels[0] else ""
+        axes.set_title(lead + language_name(code), fontsize=7.5, loc="left", color=colour)
         if not common:
             axes.text(0, 0.5, "no tokens", fontsize=7, transform=axes.transAxes)
             continue
@@ -93,9 +94,19 @@ def _tokens(panels: Sequence[Axes], frames: Frames, languages: Sequence[str]) ->
         pieces = pieces_of(row["pieces"], f"tokenisation, {row['text']!r}")
         _boxes(axes, pieces, colour)
         score = number_of(row, "mdfr")
-        text = f"{len(pieces)} tokens for {int(row['baseline_units'])} units"
-        text += "" if np.isnan(score) else f", mDFR = {score:.2f}"
-        axes.text(0, 0.08, f"“{row['text']}”: {text}", fontsize=6.5, transform=axes.transAxes)
+        count = (
+            f"{len(pieces)} token{'s' * (len(pieces) != 1)} for {int(row['baseline_units'])} units"
+        )
+        measured = "" if np.isnan(score) else f", mDFR = {score:.2f}"
+        axes.text(
+            0,
+            0.08,
+            # The date comes last: an Arabic one at the front would turn the whole line around.
+            f"{count}{measured}: {row['text']}",
+            fontsize=6.5,
+            family=figures.TEXT_FONTS,
+            transform=axes.transAxes,
+        )
     return common[0] if common else ""
 
 
@@ -163,7 +174,9 @@ def _paths(panels: Sequence[Axes], frames: Frames, languages: Sequence[str], mod
                 fontsize=6.5,
             )
         axes.margins(0.18)
-    return str(frame["layer_name"].iloc[0]) if len(frame) else ""
+    name = str(frame["layer_name"].iloc[0]) if len(frame) else ""
+    panels[0].set_title(f"(b) states: {name}" if name else "(b) states", fontsize=7.5)
+    return name
 
 
 # ---- answers -----------------------------------------------------------------------------------
@@ -197,3 +210,4 @@ def _bars(axes: Axes, frames: Frames, languages: Sequence[str], model: str) -> N
     axes.set_xlim(-0.6, len(languages) - 0.4)
     axes.set_ylim(0, 1.02)
     axes.set_ylabel("accuracy")
+    axes.set_title("(c) answers", fontsize=7.5)
