@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from scripts.workflow.consistency import benchmark_problems
+from scripts.workflow.consistency import benchmark_problems, path_problems
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_FILE = ROOT / "config" / "schema.yaml"
@@ -106,6 +106,7 @@ def _type_name(value: Any) -> str:
 
 def consistency_problems(config: Mapping[str, Any]) -> Iterator[str]:
     """What a schema cannot say: names that must exist elsewhere, and limits that must agree."""
+    yield from path_problems(config["corpora"])
     for benchmark in config["run"]["benchmarks"]:
         if config.get(benchmark) is None:
             yield f"run.benchmarks: {benchmark!r} has no section of that name"

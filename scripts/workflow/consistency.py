@@ -34,6 +34,14 @@ def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
     yield from OWN_PROBLEMS[benchmark](section, config)
 
 
+def path_problems(corpora: Section) -> Iterator[str]:
+    """Sources that are fetched lie in a folder of their own name, as the fetching rule asks."""
+    for name, entry in corpora.items():
+        path = str(entry["path"])
+        if path.startswith("data/raw/") and not path.startswith(f"data/raw/{name}/"):
+            yield f"corpora.{name}.path: {path!r} must lie in data/raw/{name}/"
+
+
 def unknown(key: str, name: str, known: Iterable[str], where: str) -> str:
     """The sentence for a name that is not where it should be, with the nearest one that is."""
     names = list(known)

@@ -72,6 +72,7 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("models/qwen3.6-27b/thinking/switch", "none", ["cannot tell two modes apart"]),
         ("syntaxbench/tasks/palindrome_test/items", 3, ["palindrome_test.items", "multiple of 2"]),
         ("syntaxbench/decoding/temperature", float("nan"), ["temperature: nan is not a finite"]),
+        ("corpora/wikipedia/path", "data/raw/wiki/a.jsonl", ["must lie in data/raw/wikipedia/"]),
         ("multitempbench/models", ["gpt-4"], ["'gpt-4' is not in models", "did you mean 'gpt-4o'"]),
         (
             "multitempbench/analyses/probing",
