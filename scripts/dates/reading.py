@@ -105,7 +105,7 @@ _BEFORE_AHEAD = re.compile(r"(?:公元前|西元前) ?$")
 
 # --- patterns ------------------------------------------------------------------------------------
 
-_NO_DIGIT_BEFORE = r"(?<!\d)(?<!\d[-/.])"
+_NO_DIGIT_BEFORE = r"(?<!\d)(?<!\d[-/.:])"
 _NO_DIGIT_AFTER = r"(?!\d)(?![-/.:]\d)"
 _DAY = r"(?P<day>\d{1,2})"
 _SPELLED_DAY = rf"(?<!{LETTER})(?P<day>{alternatives(ORDINAL_WORDS)})(?!{LETTER})"
@@ -119,9 +119,10 @@ _TO_YEAR = (
     r"|من عام|من سنه|من العام|في عام|في سنه|لعام|لسنه|عام|سنه"
     r"|a shekara ta|a shekarar|ta shekarar|na shekarar|shekara ta|shekarar|shekara|na|ta) ?)?"
 )
-# A year of two digits must not be the hour of a time or the count of a span that follows.
+# A year of two digits must not be the hour of a time, the count of a span, or a day before a year.
 _YEAR = (
-    r"(?P<year>\d{3,4}|\d{2}(?! ?(?:[ap]\.?m\b|uhr|oclock|h\b|days|tage|kwana|يوم|ايام)))"
+    r"(?P<year>\d{3,4}"
+    r"|\d{2}(?! ?(?:[ap]\.?m\b|uhr|oclock|h\b|days|tage|kwana|يوم|ايام)|(?:st|nd|rd|th)?,? ?\d{4}))"
     + _NO_DIGIT_AFTER
 )
 _WEEKDAY = r"(?: ?\([^()\d\n]{1,20}\))?"

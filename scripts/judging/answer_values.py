@@ -26,6 +26,10 @@ PUNCTUATION = ' \n\t.,;:!?"()[]{}<>#=-|/\\*。，；：！？「」『』（）'
 OR = re.compile(rf"(?<!{LETTER})(?:or|oder|او|ko)(?!{LETTER})|或|还是")
 
 
+#: A reply of at most so many words is read as an answer even without a commitment.
+SHORT_WORDS = 12
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What the judge knows of the question: its own values are no answer when restated."""
@@ -154,12 +158,15 @@ def _evaluate_date_time(
         readings = set(mention.readings)
         return bool(own.times & readings) and not minutes & readings
 
-    answering, _ = _answering(dates, found, own_date)
-    times = [t for t in found.times if not own_time(t)] or list(found.times)
+    answering, only_own = _answering(dates, found, own_date)
+    others = [t for t in found.times if not own_time(t)]
+    times = others or list(found.times)
     pairs = [(d, t) for d in answering for t in times]
     outcome = _decide(
         [bool(_moments(d, t) & accepted) for d, t in pairs], _shown_moments(pairs, accepted)
     )
+    if only_own and not others:
+        return Outcome(outcome.kind, "restated", outcome.parsed)
     if outcome.kind != "contradiction":
         return outcome
     return _paired(dates, found.times, accepted, own) or outcome
@@ -322,7 +329,9 @@ def _evaluate_number(
     with_unit = [pair for pair in values if pair[0][0].unit is not None]
     values = with_unit or values
     if not values:
-        return Outcome("incorrect", "unit", _raw(found, quantities[0])) if quantities else None
+        # "The two days" in running text is no answer in another unit.
+        stated = [q for q in quantities if not q.spelled or len(bare.split()) <= SHORT_WORDS]
+        return Outcome("incorrect", "unit", _raw(found, stated[0])) if stated else None
     others = [v for v in values if v[1] & accepted or not v[1] & own.numbers]
     answering = others or values
     parsed = "; ".join(dict.fromkeys(_plain_number(r, accepted) for _, r in answering))
@@ -465,7 +474,7 @@ def partial_answer(
     """
     kind = gold["kind"]
     words = len(text.split())
-    short = committed or words <= 12
+    short = committed or words <= SHORT_WORDS
     if kind in ("relation", "yes_no") or (kind == "number" and not short):
         return None
     found = read_text(text)

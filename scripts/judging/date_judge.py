@@ -14,8 +14,9 @@ sees. Its rules, in the order in which they decide:
     a last line or a conclusion ("=", "therefore", "total") states one of them alone.
 5.  Any listed reading of an ambiguity is right: a numeric date in either order, a two-digit year, a
     question with several accepted answers (also when the answer lists all of them).
-6.  The question's own dates, times and numbers, restated beside another value, are no answer and no
-    contradiction, unless "or" joins them to it. Alone they are an answer: a wrong one.
+6.  The question itself, repeated word for word, is left out. Its dates, times and numbers, restated
+    beside another value, are no answer and no contradiction, unless "or" joins them to it. Alone
+    they are an answer: a wrong one.
 7.  A partial answer is `incorrect`: a date without its day, month or year, a date without the
     time that was asked for, "9 years later", a number where a date was asked for.
 8.  Numbers agree to the last digit. A unit may be left out; another unit is right where it converts
@@ -56,6 +57,8 @@ from scripts.judging.commitments import Commitment, commitments
 from scripts.judging.verdicts import Verdict
 from scripts.records import Item
 
+# A question of so many characters is recognised where an answer repeats it.
+_QUOTABLE = 12
 #: Longest answer that is read; the end of a longer one, where the answer stands.
 READ_CHARACTERS = 100_000
 _CONCLUSION = re.compile(
@@ -88,6 +91,10 @@ def judge(
     text = text[-READ_CHARACTERS:]
     if not text.strip(PUNCTUATION):
         return Verdict("not_attempted", "blank", None, "the answer is blank")
+    if len(question) >= _QUOTABLE:
+        text = text.replace(question, "\n")
+        if not text.strip(PUNCTUATION):
+            return Verdict("not_attempted", "echo", None, "the answer repeats the question")
     own = _question(question, dates, times)
     for commitment in commitments(text):
         verdict = _committed(commitment, gold, language, own, evaluate)
