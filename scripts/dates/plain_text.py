@@ -53,7 +53,8 @@ def normalise(text: str) -> str:
     """
     text = _THIN_GROUP.sub("", _STRUCK.sub(" ", text)).casefold().translate(_MARKS)
     if not text.isascii():
-        text = "".join(map(_plain, unicodedata.normalize("NFKD", text))).translate(_MARKS)
+        text = "".join(map(_plain, unicodedata.normalize("NFKD", text)))
+        text = text.casefold().translate(_MARKS)
     text = _LATEX_SPACE.sub(" ", _LATEX_TEXT.sub(r" \1 ", text)).replace("$", " ")
     text = _INNER_HYPHEN.sub(" ", _EMPHASIS.sub("", text))
     return _BLANKS.sub(" ", text)
