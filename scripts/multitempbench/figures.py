@@ -19,7 +19,7 @@ from scipy import stats
 from scripts.multitempbench import wording
 from scripts.multitempbench.artefacts import require
 from scripts.multitempbench.overview import overview
-from scripts.multitempbench.tables.mechanism import fit_words, term_words
+from scripts.multitempbench.tables.mechanism import INTERCEPT, fit_words, term_words
 from scripts.multitempbench.tables.results import accuracy_of, average_words
 from scripts.multitempbench.tasks import TASKS
 from scripts.multitempbench.wording import ALL, PREDICTOR_LABELS, language_name
@@ -241,11 +241,13 @@ def regression_summary(frames: Frames, context: Context) -> Drawing:
     """Figure 5: fixed effects with two intervals, and simple slopes by resource level."""
     fits = shown_fits(frames["regression_fits"])
     table = frames["regression"]
-    effects = table[table["estimate"].notna() & ~table["term"].isin(["intercept", "Intercept"])]
+    effects = table[table["estimate"].notna() & (table["term"] != INTERCEPT)]
     effects = effects[effects["fit"].isin([fit.name for fit in fits])]
     words = ("Crossed mixed-effects regression of being right on fragmentation and linearity.",)
     if effects.empty:
         return nothing("regression_summary", NO_FIT, *words)
+    # Both formulas of mDFR are the same term, drawn in one place.
+    effects = effects.assign(term=effects["term"].str.replace("_as_published", ""))
     terms = list(dict.fromkeys(str(term) for term in effects["term"]))
     figure = figures.new(TEXT_WIDTH, 1.1 + 0.3 * len(terms))
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -279,8 +281,15 @@ def regression_summary(frames: Frames, context: Context) -> Drawing:
             f"{context.alpha:g}, where there is a permutation test. Slopes: effect of one standard "
             "deviation, delta-method intervals.",
             *(_sizes(fit) for fit in fits[:1]),
+            *_untested(fits),
         ),
     )
+
+
+def _untested(fits: Sequence[Fit]) -> list[str]:
+    """Why the fits have no intervals, where they have none."""
+    flags = {flag for fit in fits for flag in str(fit.row.get("flag")).split(";")}
+    return [f"Few models: {captions.FLAGS['few_levels']}."] if "few_levels" in flags else []
 
 
 def _sizes(fit: Fit) -> str:
@@ -333,7 +342,8 @@ def _slopes(
             continue
         y = places.index(key) + shift
         low, high = number_of(row, "low"), number_of(row, "high")
-        axes.plot([low, high], [y, y], color=fit.colour, linewidth=2.2, solid_capstyle="butt")
+        if not (np.isnan(low) or np.isnan(high)):
+            axes.plot([low, high], [y, y], color=fit.colour, linewidth=2.2, solid_capstyle="butt")
         axes.plot(row["slope"], y, marker=fit.marker, color=fit.colour, markersize=4.5)
 
 

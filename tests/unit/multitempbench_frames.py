@@ -21,7 +21,7 @@ CELLS = [
     ("zh", "lunar"),
 ]
 TERMS = (
-    "intercept",
+    "(Intercept)",
     "mdfr_z",
     "linearity_z",
     "resource",
@@ -357,76 +357,94 @@ def pca(p: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def regression() -> dict[str, pd.DataFrame]:
-    fits = ("main", "as_published", "logistic")
-    rows = []
-    for place, fit in enumerate(fits):
-        for index, term in enumerate(TERMS):
+FITS = (
+    ("main", "REML", "mdfr", ""),
+    ("main_ml", "ML", "mdfr", ""),
+    ("no_three_way", "ML", "mdfr", ""),
+    ("seed_question", "REML", "mdfr", "singular"),
+    ("as_published", "REML", "mdfr_as_published", "few_permutations"),
+    ("logistic", "Laplace", "mdfr", "not_converged"),
+    ("leave_out_ar", "REML", "mdfr", ""),
+    ("leave_out_ha", "REML", "mdfr", ""),
+)
+
+
+def regression(*, tested: bool = True) -> dict[str, pd.DataFrame]:
+    """The four frames; without `tested` as they are with fewer than five models."""
+    rows, fit_rows, variances, slopes = [], [], [], []
+    for place, (fit, method, predictor, flag) in enumerate(FITS):
+        prefix = "mdfr_as_published_z" if predictor == "mdfr_as_published" else "mdfr_z"
+        lost = flag == "not_converged"
+        for index, term in enumerate(TERMS[:7] if fit == "no_three_way" else TERMS):
             b = 0.4 - 0.06 * index + 0.01 * place
+            inference = {
+                "se": 0.02,
+                "z": b / 0.02,
+                "p": 0.0001 if index < 5 else 0.2,
+                "low": b - 0.04,
+                "high": b + 0.04,
+                "se_cluster": 0.06,
+                "p_cluster": 0.03 if index < 3 else 0.4,
+                "p_permutation": math.nan if index in (0, 3) or flag else 0.12,
+            }
+            if lost or not tested:
+                inference = dict.fromkeys(inference, math.nan)
             rows.append(
                 {
                     "fit": fit,
-                    "term": term,
-                    "estimate": b,
-                    "se": 0.02,
-                    "z": b / 0.02,
-                    "p": 0.0001 if index < 5 else 0.2,
-                    "low": b - 0.04,
-                    "high": b + 0.04,
-                    "se_cluster": 0.06,
-                    "p_cluster": 0.03 if index < 3 else 0.4,
-                    "p_permutation": math.nan if index in (0, 3) else 0.12,
-                    "odds_ratio": math.exp(b) if fit == "logistic" else math.nan,
+                    "term": term.replace("mdfr_z", prefix),
+                    "estimate": math.nan if lost else b,
+                    **inference,
+                    "odds_ratio": math.nan,
                 }
             )
-    table = pd.DataFrame(rows)
-    fit_frame = pd.DataFrame(
-        {
-            "fit": fits,
-            "method": ["REML", "REML", "Laplace"],
-            "predictor": ["mdfr", "mdfr_as_published", "mdfr"],
-            "n": [285000, 285000, 285000],
-            "questions": [15000] * 3,
-            "seed_questions": [750] * 3,
-            "models": [19] * 3,
-            "tokeniser_languages": [40] * 3,
-            "model_languages": [95] * 3,
-            "log_likelihood": [-12345.678, -12350.1, -9999.9],
-            "residual_sd": [0.35, 0.35, math.nan],
-            "lrt_chi2": [5.3, 1.2, 4.4],
-            "lrt_df": [1, 1, 1],
-            "lrt_p": [0.021, 0.27, 0.036],
-            "converged": [True, True, False],
-            "flag": ["", "few_levels", "not_converged"],
-        }
-    )
-    variances = pd.DataFrame(
-        [
+        flags = ";".join(f for f in (flag, "" if tested else "few_levels") if f)
+        test = tested and fit == "main_ml"
+        fit_rows.append(
+            {
+                "fit": fit,
+                "method": method,
+                "predictor": predictor,
+                "n": 285000,
+                "questions": 15000,
+                "seed_questions": 750,
+                "models": 19,
+                "tokenisers": 8,
+                "tokeniser_languages": 40,
+                "model_languages": 95,
+                "unscored": 3,
+                "left_out": json.dumps({"gpt-4o": "no hidden states"}),
+                "log_likelihood": math.nan if lost else -12345.678,
+                "residual_sd": math.nan if lost else 0.35,
+                "lrt_chi2": 5.3 if test else math.nan,
+                "lrt_df": 1 if test else None,
+                "lrt_p": 0.021 if test else math.nan,
+                "converged": not lost,
+                "reason": "the optimiser did not reach an optimum" if lost else "",
+                "flag": flags,
+            }
+        )
+        variances += [
             (fit, group, v, math.sqrt(v), n)
-            for fit in fits
             for group, v, n in (
                 ("question", 0.04, 15000),
-                ("seed_question", 0.02, 750),
                 ("model", 0.03, 19),
-                ("model_language", 0.01, 95),
+                ("Residual", 0.1225, 285000),
             )
-        ],
-        columns=["fit", "group", "variance", "sd", "levels"],
-    )
-    slopes = pd.DataFrame(
-        [
-            (fit, predictor, resource, b, 0.02, b / 0.02, 0.01, b - 0.04, b + 0.04)
-            for fit in fits
-            for predictor in ("mdfr", "linearity")
-            for resource, b in (("low", -0.12), ("high", 0.03))
-        ],
-        columns=["fit", "predictor", "resource", "slope", "se", "z", "p", "low", "high"],
-    )
+        ]
+        for name in (prefix, "linearity_z"):
+            for resource, b in (("low", -0.12), ("high", 0.03)):
+                values = (b, 0.02, b / 0.02, 0.01, b - 0.04, b + 0.04)
+                kept = values if tested else (b, *[math.nan] * 5)
+                slopes.append((fit, name, resource, *([math.nan] * 6 if lost else kept)))
+    columns = ["fit", "predictor", "resource", "slope", "se", "z", "p", "low", "high"]
     return {
-        "regression": table,
-        "regression_fits": fit_frame,
-        "regression_variances": variances,
-        "regression_slopes": slopes,
+        "regression": pd.DataFrame(rows),
+        "regression_fits": pd.DataFrame(fit_rows),
+        "regression_variances": pd.DataFrame(
+            variances, columns=["fit", "group", "variance", "sd", "levels"]
+        ),
+        "regression_slopes": pd.DataFrame(slopes, columns=columns),
     }
 
 
@@ -562,6 +580,6 @@ def frames(p: dict[str, Any], *, holes: bool = False) -> dict[str, pd.DataFrame]
         "pca": pca(p),
         "curation": curation(),
         "tokenisation": tokenisation(),
-        **regression(),
+        **regression(tested=len(part["models"]) >= 5),
         **judge_agreement(),
     }

@@ -162,6 +162,10 @@ def test_the_forest_shows_one_fit_a_predictor_and_both_intervals(runs: dict) -> 
     assert "285,000 replies, 19 models, 40 tokeniser-language pairs" in drawing.caption
     slopes = [line for line in right.get_lines() if line.get_linewidth() == 2.2]
     assert len(slopes) == 2 * 4
+    assert len(labels) == 7  # both formulas of mDFR share the place of a term
+    few = draw("regression_summary", *runs["embedded"])
+    assert "not tested: fewer than five models" in few.caption
+    assert not any(line.get_linewidth() == 2.2 for line in few.figure.axes[1].get_lines())
 
 
 def test_paths_of_years_start_filled_and_end_open(runs: dict) -> None:

@@ -281,23 +281,48 @@ def test_regression_prints_every_n_and_the_test_of_the_three_way_term(
     worlds: dict[str, World],
 ) -> None:
     table = worlds["full"].table("regression")
-    assert len(table.rows) == 24 and len({r.block for r in table.rows}) == 3
+    blocks = list(dict.fromkeys(r.block for r in table.rows))
+    assert blocks == [
+        "Main (REML)",
+        "With seed question and model × language (REML)",
+        "mDFR as published (REML)",
+        "Crossed logistic (Laplace)",
+        mechanism.LEAVE_OUT_BLOCK,
+    ]
+    assert len(table.rows) == 4 * 8 + 2
     row = next(r for r in table.rows if r.stub == ("mDFR × linearity × resource",))
-    assert row.block == "main: REML, mDFR" and row.cells[3].text == "0.200"
+    assert row.block == blocks[0] and row.cells[3].text == "0.200"
     assert table.rows[0].cells[6].missing == mechanism.NO_TEST
     assert table.rows[0].cells[7].missing == mechanism.NO_ODDS
-    note = next(n for n in table.notes if n.startswith("main:"))
+    published = next(r for r in table.rows if r.block == blocks[2] and "×" in r.stub[0])
+    assert published.stub[0] == "mDFR as published × linearity"
+    assert published.cells[6].missing == captions.FLAGS["few_permutations"]
+    lost = next(r for r in table.rows if r.block == blocks[3])
+    assert lost.cells[0].missing == "not estimated: the optimiser did not reach an optimum"
+    assert [r.stub[0] for r in table.rows[-2:]] == ["without Arabic", "without Hausa"]
+    note = next(n for n in table.notes if n.startswith("Main:"))
     for words in (
         "N = 285,000, 15,000 items, 750 seed questions, 19 models, 40 tokeniser-language pairs, "
         "95 model-language pairs",
-        "χ²(1) = 5.30, p = 0.021",
-        "model language 0.100, residual 0.350",
+        "SD of question 0.200, model 0.173, residual 0.350",
         "log-likelihood −12345.7",
     ):
         assert words in note
-    assert "did not converge" in table.notes[-1] and "flags: not converged" in table.notes[-1]
+    tested = next(n for n in table.notes if n.startswith("Main by maximum likelihood:"))
+    assert "χ²(1) = 5.30, p = 0.021" in tested
+    assert table.notes[-1] == "Left out: GPT-4o (no hidden states)."
     slopes = worlds["full"].table("regression_slopes")
     assert slopes.rows[0].stub == ("mDFR", "low") and slopes.rows[0].cells[0].text == "−0.120"
+
+
+def test_few_models_have_estimates_but_no_test(worlds: dict[str, World]) -> None:
+    table = worlds["embedded"].table("regression")
+    first = table.rows[0]
+    assert first.cells[0].value == 0.4 and not first.cells[0].interval
+    assert {c.missing for c in first.cells[1:7]} == {captions.FLAGS["few_levels"]}
+    slopes = worlds["embedded"].table("regression_slopes")
+    assert slopes.rows[0].cells[1].missing == captions.FLAGS["few_levels"]
+    assert mechanism.why_untested(None, "few_levels", "x") == "not evaluated"
 
 
 def test_judges_agree_cell_by_cell(worlds: dict[str, World]) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
+from scripts.files import parse_json
 from scripts.multitempbench import wording
 from scripts.multitempbench.correlations import PREDICTORS
 from scripts.multitempbench.tasks import TASKS
@@ -181,7 +184,26 @@ def _cluster_words(rows: list[dict[str, Any] | None]) -> str:
 
 # ---- regression --------------------------------------------------------------------------------
 
-TERM_WORDS = {"mdfr_z": "mDFR", "linearity_z": "linearity", "resource": "resource"}
+INTERCEPT = "(Intercept)"
+TERM_WORDS = {
+    INTERCEPT: "intercept",
+    "mdfr_z": "mDFR",
+    "mdfr_as_published_z": "mDFR as published",
+    "linearity_z": "linearity",
+    "log_corpus": "log corpus size",
+}
+FIT_LABELS = {
+    "main": "Main",
+    "main_ml": "Main by maximum likelihood",
+    "seed_question": "With seed question and model × language",
+    "log_corpus": "Corpus size in place of the resource level",
+    "as_published": "mDFR as published",
+    "logistic": "Crossed logistic",
+}
+# Fitted only to test the three-way term; their estimates repeat those of the main fit.
+NOT_PRINTED = ("main_ml", "no_three_way")
+LEAVE_OUT = "leave_out_"
+LEAVE_OUT_BLOCK = "Three-way term, one language left out"
 
 
 def term_words(term: object) -> str:
@@ -190,12 +212,40 @@ def term_words(term: object) -> str:
 
 
 def fit_words(name: object, row: Mapping[str, Any] | None) -> str:
-    """The name of a fit with its method and predictor."""
-    words = str(name).replace("_", " ")
-    if row is None:
-        return words
-    predictor = PREDICTOR_LABELS.get(str(row["predictor"]), str(row["predictor"]))
-    return f"{words}: {row['method']}, {predictor}"
+    """The name of a fit with its method."""
+    words = FIT_LABELS.get(str(name), str(name).replace("_", " "))
+    return words if row is None else f"{words} ({row['method']})"
+
+
+def why_untested(fit: Mapping[str, Any] | None, flag: str, otherwise: str) -> str:
+    """Why a fit has no standard error, test or estimate: its flag or reason, else `otherwise`."""
+    if fit is None:
+        return captions.NOT_EVALUATED
+    flags = "" if is_missing(fit.get("flag")) else str(fit["flag"])
+    if flag in flags.split(";"):
+        return captions.FLAGS[flag]
+    reason = fit.get("reason")
+    if not is_missing(reason) and str(reason):
+        return f"not estimated: {reason}"
+    if "few_levels" in flags.split(";"):
+        return captions.FLAGS["few_levels"]
+    return otherwise
+
+
+def _effect_cells(row: Mapping[str, Any], fit: Mapping[str, Any] | None) -> tuple[Cell, ...]:
+    lost = why_untested(fit, "few_levels", captions.NOT_ESTIMATED)
+    clustered = why_untested(fit, "few_clusters", NO_TEST)
+    permuted = why_untested(fit, "few_permutations", NO_TEST)
+    return (
+        number(row["estimate"], three, low=row["low"], high=row["high"], reason=lost),
+        number(row["se"], three, reason=lost),
+        number(row["z"], two, reason=lost),
+        number(row["p"], p_value, reason=lost),
+        number(row["se_cluster"], three, reason=clustered),
+        number(row["p_cluster"], p_value, reason=clustered),
+        number(row["p_permutation"], p_value, reason=permuted),
+        number(row["odds_ratio"], two, reason=NO_ODDS),
+    )
 
 
 def regression(frames: Frames, context: Context) -> Table:
@@ -203,31 +253,25 @@ def regression(frames: Frames, context: Context) -> Table:
     table = frames["regression"]
     check_columns("regression", table, ("fit", "term", "estimate", "se", "p_permutation"))
     fits = Lookup("regression_fits", frames["regression_fits"], ("fit",))
-    rows = []
+    rows, left_out = [], []
     for row in rows_of(table):
-        fit = fits.get(row["fit"])
-        lost = why_flagged(fit)
-        cells = (
-            number(row["estimate"], three, low=row["low"], high=row["high"], reason=lost),
-            number(row["se"], three, reason=lost),
-            number(row["z"], two, reason=lost),
-            number(row["p"], p_value, reason=lost),
-            number(row["se_cluster"], three, reason=NO_TEST),
-            number(row["p_cluster"], p_value, reason=NO_TEST),
-            number(row["p_permutation"], p_value, reason=NO_TEST),
-            number(row["odds_ratio"], two, reason=NO_ODDS),
-        )
-        rows.append(Row((term_words(row["term"]),), cells, fit_words(row["fit"], fit)))
+        name, term = str(row["fit"]), str(row["term"])
+        fit = fits.get(name)
+        if name.startswith(LEAVE_OUT) and term.count(":") == 2:
+            stub = f"without {language_name(name.removeprefix(LEAVE_OUT))}"
+            left_out.append(Row((stub,), _effect_cells(row, fit), LEAVE_OUT_BLOCK))
+        elif not name.startswith(LEAVE_OUT) and name not in NOT_PRINTED:
+            rows.append(Row((term_words(term),), _effect_cells(row, fit), fit_words(name, fit)))
     variances = rows_of(frames["regression_variances"])
     notes = [
-        "Outcome: whether a reply is right; predictors are z-scored, resource is −0.5 (low) or "
-        "+0.5 (high). Below the estimate: its interval from the model's SE.",
+        "Outcome: whether a reply is right. mDFR and linearity are z-scored over cells; resource "
+        "is −0.5 (low) or +0.5 (high). Below β: its interval from the model's SE.",
         "Clustered: two-way cluster-robust over seed questions and models. Permutation: p of "
         "shuffling mDFR over tokenisers and linearity over models"
         + _permutations(context)
-        + ". The predictors have few distinct values; the model's own SE takes no account of that "
-        "beyond its random effects.",
-        *(_fit_note(row, variances) for row in rows_of(frames["regression_fits"])),
+        + ". The predictors have few distinct values behind many rows.",
+        *_fit_notes(rows_of(frames["regression_fits"]), variances),
+        *_left_out_note(frames["regression_fits"], context),
     ]
     return Table(
         "regression",
@@ -247,11 +291,21 @@ def regression(frames: Frames, context: Context) -> Table:
             Column("p_permutation", "p", "Permutation", "r"),
             Column("odds_ratio", "OR", "", "r"),
         ),
-        tuple(rows),
+        (*rows, *left_out),
         tuple(notes),
-        layout="long" if len(rows) > 24 else "portrait",
+        layout="long" if len(rows) + len(left_out) > 24 else "portrait",
+        size="scriptsize",
         short_caption="Crossed mixed-effects regressions",
     )
+
+
+def _left_out_note(frame: pd.DataFrame, context: Context) -> list[str]:
+    """The models that could take no part, by reason, from the first fit."""
+    if frame.empty or "left_out" not in frame.columns or is_missing(frame["left_out"].iloc[0]):
+        return []
+    found = parse_json(str(frame["left_out"].iloc[0]))
+    parts = [f"{context.label(model)} ({reason})" for model, reason in sorted(found.items())]
+    return [f"Left out: {', '.join(parts)}."] if parts else []
 
 
 def _permutations(context: Context) -> str:
@@ -259,6 +313,7 @@ def _permutations(context: Context) -> str:
     return f" ({captions.count(int(count))} permutations)" if count else ""
 
 
+RESIDUAL = "Residual"
 COUNTS = (
     ("questions", "item"),
     ("seed_questions", "seed question"),
@@ -268,18 +323,36 @@ COUNTS = (
 )
 
 
-def _fit_note(fit: Mapping[str, Any], variances: list[dict[str, Any]]) -> str:
-    """The sizes, variances and the likelihood-ratio test of a fit in one sentence."""
+def _fit_notes(fits: list[dict[str, Any]], variances: list[dict[str, Any]]) -> list[str]:
+    """One note a printed fit; the sizes are said once for all fits that share them."""
+    notes, said = [], ""
+    for fit in fits:
+        name = str(fit["fit"])
+        if name == "no_three_way" or name.startswith(LEAVE_OUT):
+            continue
+        sizes = _sizes(fit)
+        notes.append(_fit_note(fit, variances, "" if sizes == said else sizes))
+        said = sizes
+    return notes
+
+
+def _sizes(fit: Mapping[str, Any]) -> str:
+    """What the N of a fit rests on."""
     sizes = [f"N = {captions.count(int(fit['n']))}"] if not is_missing(fit["n"]) else []
     sizes += [captions.counted(int(fit[k]), w) for k, w in COUNTS if not is_missing(fit[k])]
+    return ", ".join(sizes)
+
+
+def _fit_note(fit: Mapping[str, Any], variances: list[dict[str, Any]], sizes: str) -> str:
+    """The sizes, variances and the likelihood-ratio test of a fit in one sentence."""
     spread = [
         f"{str(row['group']).replace('_', ' ')} {three(float(row['sd']))}"
         for row in variances
-        if row["fit"] == fit["fit"] and not is_missing(row["sd"])
+        if row["fit"] == fit["fit"] and row["group"] != RESIDUAL and not is_missing(row["sd"])
     ]
     if not is_missing(fit["residual_sd"]):
         spread.append(f"residual {three(float(fit['residual_sd']))}")
-    parts = [", ".join(sizes)] * bool(sizes)
+    parts = [sizes] * bool(sizes)
     parts += [f"SD of {', '.join(spread)}"] * bool(spread)
     if not is_missing(fit["log_likelihood"]):
         parts.append(f"log-likelihood {decimal(float(fit['log_likelihood']), 1)}")
@@ -289,10 +362,9 @@ def _fit_note(fit: Mapping[str, Any], variances: list[dict[str, Any]]) -> str:
             f"{two(float(fit['lrt_chi2']))}, p = {p_value(float(fit['lrt_p']))}"
         )
     if not is_missing(fit["flag"]) and str(fit["flag"]):
-        parts.append(f"flags: {str(fit['flag']).replace(';', ', ').replace('_', ' ')}")
-    if not is_missing(fit["converged"]) and not bool(fit["converged"]):
-        parts.append("the optimiser did not converge")
-    return f"{str(fit['fit']).replace('_', ' ')}: {'; '.join(parts)}."
+        parts.append("; ".join(captions.FLAGS.get(f, f) for f in str(fit["flag"]).split(";")))
+    words = FIT_LABELS.get(str(fit["fit"]), str(fit["fit"]).replace("_", " "))
+    return f"{words}: {'; '.join(parts)}."
 
 
 def regression_slopes(frames: Frames, context: Context) -> Table:
@@ -302,17 +374,19 @@ def regression_slopes(frames: Frames, context: Context) -> Table:
     fits = Lookup("regression_fits", frames["regression_fits"], ("fit",))
     rows = []
     for row in rows_of(frame):
-        fit = fits.get(row["fit"])
-        lost = why_flagged(fit)
-        predictor = str(row["predictor"]).removesuffix("_z")
-        stub = (PREDICTOR_LABELS.get(predictor, predictor), str(row["resource"]))
+        name = str(row["fit"])
+        if name in NOT_PRINTED or name.startswith(LEAVE_OUT):
+            continue
+        fit = fits.get(name)
+        lost = why_untested(fit, "few_levels", captions.NOT_ESTIMATED)
+        stub = (term_words(row["predictor"]), str(row["resource"]))
         cells = (
             number(row["slope"], three, low=row["low"], high=row["high"], reason=lost),
             number(row["se"], three, reason=lost),
             number(row["z"], two, reason=lost),
             number(row["p"], p_value, reason=lost),
         )
-        rows.append(Row(stub, cells, fit_words(row["fit"], fit)))
+        rows.append(Row(stub, cells, fit_words(name, fit)))
     return Table(
         "regression_slopes",
         caption(
