@@ -82,6 +82,8 @@ def _probe_rows(model: str, states: StateFile, settings: ProbeSettings) -> Itera
 
 
 def _check_years(cell: Cell, states: StateFile, settings: ProbeSettings) -> None:
+    if settings.folds < 3:
+        raise DataError(f"probing.folds: {settings.folds}; nested cross-validation needs 3 or more")
     if len(cell.year_values) < 2 * settings.folds:
         raise DataError(
             f"{states.path}: {len(cell.year_values)} years for {settings.folds} folds; take fewer "

@@ -222,14 +222,19 @@ def test_states_without_the_headline_token(
         analysis.pca_frame("tiny", file, "first_token")
 
 
-def test_too_few_years_for_the_folds(built: tuple[Path, SimpleNamespace, list[Any]]) -> None:
+@pytest.mark.parametrize(
+    ("folds", "message"), [(6, "10 years for 6 folds"), (2, "needs 3 or more")]
+)
+def test_folds_that_cannot_be(
+    built: tuple[Path, SimpleNamespace, list[Any]], folds: int, message: str
+) -> None:
     output = built[1].output
-    many = ProbeSettings(6, 1, 1, tuple(PENALTIES), 1)
+    settings = ProbeSettings(folds, 1, 1, tuple(PENALTIES), 1)
     with (
         states.open_states(output.states, output.index) as file,
-        pytest.raises(DataError, match="10 years for 6 folds"),
+        pytest.raises(DataError, match=message),
     ):
-        analysis.probe_frame("tiny", file, many)
+        analysis.probe_frame("tiny", file, settings)
 
 
 class Planted:
