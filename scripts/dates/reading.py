@@ -312,12 +312,12 @@ _MONTHS_INCOMPLETE: tuple[re.Pattern[str], ...] = (
     *(re.compile(p) for names in (_GREGORIAN, _HIJRI) for p in _named_incomplete(names)),
     *_CHINESE_INCOMPLETE,
 )
-# Without one of these no rule for named months can match.
-_ANY_MONTH = re.compile(rf"[年月]|(?<!{LETTER})(?:{alternatives({**_GREGORIAN, **_HIJRI})})")
+#: The beginning of a month's name; without one no rule for named months can match.
+ANY_MONTH = re.compile(rf"[年月]|(?<!{LETTER})(?:{alternatives({**_GREGORIAN, **_HIJRI})})")
 
 
 def _find_dates(text: str) -> list[DateMention]:
-    named = _ANY_MONTH.search(text) is not None
+    named = ANY_MONTH.search(text) is not None
     complete = [
         DateMention(m.start(), m.end(), m[0].strip(" ,"), _distinct(readings(text, m)), True)
         for pattern, readings in (*_RULES, *(_MONTH_RULES if named else ()))

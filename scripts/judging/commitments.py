@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scripts.dates.plain_text import LETTER, normalise
+from scripts.dates.reading import ANY_MONTH
 
 _KEYS = ("final_answer", "answer", "result", "antwort", "答案", "الإجابة", "الجواب", "amsa")
 _MAX_OBJECTS = 20
@@ -25,16 +26,17 @@ _FINAL = (
 _PLAIN = r"answer|antwort|losung|答案|回答|الاجابه|الجواب|amsa|amsar|amsata"
 _LINK = (
     r"(?: ?(?:is|ist|lautet|would be|should be|是|为|為|هي|هو|ita ce|itace|shi ne|shine))?"
-    r" ?[:=]? ?(?!(?:not|nicht|不是|ليس)\b)"
+    r" ?[:=]? ?(?! ?(?:(?:not|nicht|ليس)\b|不是))"
 )
 _MARK = re.compile(
     rf"(?<!{LETTER})(?P<mark>{_FINAL}|{_PLAIN})(?!{LETTER})(?P<link>{_LINK})"
     rf"|(?P<cn>最终答案|最終答案|答案)(?P<cn_link> ?(?:是|为|為)? ?[:=]? ?)"
 )
 _IS_FINAL = re.compile(_FINAL)
-# The end of a sentence: a full stop behind a word or a year, before a blank and a letter.
+# The end of a sentence: a full stop behind a word or a number, before a blank and a word.
 _SENTENCE_END = re.compile(
-    rf"(?<={LETTER}{LETTER}{LETTER}|\d\d\d)[.!?] (?={LETTER}{LETTER})|[。！；;]|! "
+    rf"(?<={LETTER}{LETTER}{LETTER})[.!?] (?={LETTER}{LETTER})|(?<=\d)[.!?] (?={LETTER}{LETTER})"
+    r"|[。！；;]|! "
 )
 HEDGES = re.compile(
     r"(?<![^\W\d_])(?:or|maybe|perhaps|possibly|could also|might|but|oder|vielleicht|eventuell"
@@ -79,10 +81,11 @@ def _after(plain: str, place: int, route: str) -> Commitment:
 
 def first_sentence(line: str) -> str:
     """The first sentence of a line; the whole line where the rest hedges it."""
-    end = _SENTENCE_END.search(line)
-    if end is None or HEDGES.search(line, end.end()):
-        return line
-    return line[: end.start()]
+    for end in _SENTENCE_END.finditer(line):
+        if ANY_MONTH.match(line, end.end()):
+            continue  # "3. Juli" is one date, and "Jan. 3. May" no sentence
+        return line if HEDGES.search(line, end.end()) else line[: end.start()]
+    return line
 
 
 def _from_json(text: str) -> list[Commitment]:
