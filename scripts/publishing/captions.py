@@ -303,10 +303,7 @@ def facts(context: Context) -> dict[str, Any]:
         "models": context.model_keys(),
         "models_words": counted(len(context.models), "model"),
         "resamples": context.resamples,
-        "responses_total": variants
-        * sum(items)
-        * len(context.shots)
-        * len(context.configurations),
+        "responses_total": variants * sum(items) * len(context.shots) * len(context.configurations),
         "seed": context.seed,
         "shots_list": join_words(str(s) for s in context.shots),
         "task_count": len(context.tasks),
