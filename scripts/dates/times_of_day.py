@@ -7,6 +7,7 @@ A bare "8:00" is eight in the morning: an hour without a word for the half of th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scripts.dates.number_words import HOUR_WORD, word_or_digits
@@ -67,10 +68,17 @@ def _is_chinese(word: str) -> bool:
 
 
 _CN_PERIOD = rf"(?:(?P<cn>{alternatives(w for w in _PERIODS if _is_chinese(w))}) ?)?"
-_PERIOD = rf"(?P<period>{alternatives(w for w in _PERIODS if not _is_chinese(w))})(?!{LETTER})"
-_AFTER = rf"(?: ?,? ?\(?{_PERIOD}\)?)"
+
+
+def _after(words: Iterable[str], name: str = "period") -> str:
+    """A word for the part of the day behind a time, maybe in parentheses."""
+    return rf"(?: ?,? ?\(?(?P<{name}>{alternatives(words)})(?!{LETTER})\)?)"
+
+
+_WORDS = [word for word in _PERIODS if not _is_chinese(word)]
+_AFTER = _after(_WORDS)
 # Behind "Uhr" the word "am" is the German preposition.
-_AFTER_UHR = _AFTER.replace("|am|", "|").replace("|pm|", "|")
+_AFTER_UHR = _after(word for word in _WORDS if _PERIODS[word] not in ("am", "pm"))
 _ALONE = r"(?<!\d)(?<!\d[.,:/])"
 _HOUR = rf"(?:{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})|(?P<word>{HOUR_WORD}))"
 _MINUTE = r"(?P<minute>[0-5]\d)(?!\d)"
@@ -84,7 +92,7 @@ _PATTERNS = tuple(
         # 20:00, 8:00 pm, 20:00:00, 20:00 Uhr; an offset such as UTC+02:00 is no time of day
         rf"{_ALONE}(?<!utc[+-])(?<!gmt[+-])(?<!\d\+)(?<!utc [+-])(?<!gmt [+-]){_CN_PERIOD}"
         rf"(?P<hour>\d{{1,2}}) ?: ?{_MINUTE}(?::[0-5]\d(?:\.\d{{1,6}})?)?(?!:?\d)"
-        rf"(?: ?uhr\b{_AFTER_UHR}?|{_AFTER.replace('<period>', '<other>')})?",
+        rf"(?: ?uhr\b{_AFTER_UHR}?|{_after(_WORDS, 'other')})?",
         # 20.15 Uhr, 8.15 pm
         rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE} ?uhr\b{_AFTER_UHR}?",
         rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE}{_AFTER}",

@@ -1,0 +1,329 @@
+"""From responses to judgements, scores and the comparison of judges, on the project's own items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from multitempbench_material import Named, own_items, own_requests
+
+from scripts.files import DataError, read_csv, read_records, write_records
+from scripts.inference.interface import Backend
+from scripts.judging.date_judge import judge_item
+from scripts.judging.score_files import ScoringError
+from scripts.multitempbench import compare_judges, gather_scores, judge_responses, score_responses
+from scripts.multitempbench.judging import judge_by_model, judge_by_rule
+from scripts.multitempbench.scoring import CATEGORIES, SCORE_DTYPES, read_scores, score_frame
+from scripts.records import Item, Judgement, Request, Response
+
+TASK = "date_arithmetic"
+ITEMS = own_items(TASK).items[:12]
+ITEM_IDS = {item.item_id for item in ITEMS}
+REQUESTS = [request for request in own_requests(TASK) if request.item_id in ITEM_IDS]
+RUN = {"model": "toy", "mode": "non_thinking"}
+ENTRY = {
+    "label": "Judge",
+    "backend": "openai",
+    "source": "judge-1",
+    "revision": "r1",
+    "precision": "provider",
+    "modes": ["non_thinking"],
+    "base_url": "http://localhost:1",
+}
+
+
+def respond(request: Request, text: str, **fields: Any) -> Response:
+    values: dict[str, Any] = {
+        "request_id": request.request_id,
+        "item_id": request.item_id,
+        **RUN,
+        "text": text,
+        "finish_reason": "stop",
+        "usage": {"prompt": 9, "completion": 4, "reasoning": None},
+        "backend": "archive",
+        "backend_version": "1",
+        "attempts": 1,
+    }
+    return Response(**{**values, **fields})
+
+
+def responses() -> list[Response]:
+    """Right, wrong, refused, blank, lost, not run, cut, traced … in the order of REQUESTS."""
+    item_of = {item.item_id: item for item in ITEMS}
+    out = []
+    for number, request in enumerate(REQUESTS):
+        gold = str(item_of[request.item_id].gold["answer"])
+        fields: dict[str, Any] = {}
+        text = [
+            *(gold, f"Answer: {gold}", "1 January 1901", "I don't know", "", "", "", "<think>x"),
+            *(f"<think>1901-01-01</think>{gold}", "Let me see", "  ", "\ud800 " + gold),
+        ][number]
+        if number == 5:
+            fields = {"error": "the server failed", "finish_reason": "error"}
+        if number == 6:
+            fields = {"error": "not run: no such row", "finish_reason": "error"}
+        if number in (9, 10):
+            fields = {"finish_reason": "length"}
+        out.append(respond(request, text, **fields))
+    return out
+
+
+EXPECTED = [
+    *("judged", "judged", "judged", "judged", "blank", "inference_error", "not_run", "truncated"),
+    *("judged", "truncated", "truncated", "judged"),
+]
+VERDICTS = [
+    *("correct", "correct", "incorrect", "not_attempted", "not_attempted", "not_attempted", None),
+    *("not_attempted", "correct", "not_attempted", "not_attempted", "correct"),
+]
+
+
+def test_every_response_has_its_category_and_verdict() -> None:
+    judgements = judge_by_rule(ITEMS, responses())
+    frame = score_frame(ITEMS, REQUESTS, responses(), judgements, "date_judge")
+    assert list(frame.columns) == list(SCORE_DTYPES)
+    rows = frame.set_index("request_id").loc[[r.request_id for r in REQUESTS]]
+    assert rows["category"].tolist() == EXPECTED
+    assert [None if pd.isna(v) else v for v in rows["verdict"]] == VERDICTS
+    assert set(EXPECTED) <= set(CATEGORIES)
+    right = [None if v is None else v == "correct" for v in VERDICTS]
+    assert [None if pd.isna(v) else bool(v) for v in rows["correct"]] == right
+    assert rows["valid"].tolist() == [v in ("correct", "incorrect") for v in VERDICTS]
+    assert rows["route"].iloc[5] == "the server failed"
+    assert rows["question_id"].notna().all() and rows["source"].eq("own_questions").all()
+    assert rows["completion_tokens"].iloc[0] == 4 and pd.isna(rows["reasoning_tokens"].iloc[0])
+    order = frame[["task", "language", "format", "item_id"]]
+    assert order.equals(order.sort_values(list(order.columns), ignore_index=True))
+
+
+class Judge:
+    """Answers as told, and remembers what it was asked."""
+
+    def __init__(self, *replies: str, error: str | None = None) -> None:
+        self.replies, self.error, self.asked = replies, error, []
+
+    def __call__(self, requests: Sequence[Request]) -> list[Response]:
+        self.asked += list(requests)
+        return [
+            respond(request, self.replies[n % len(self.replies)], error=self.error)
+            for n, request in enumerate(requests)
+        ]
+
+
+def test_only_texts_go_to_the_model_and_equal_ones_once() -> None:
+    ask = Judge("A")
+    given = responses()
+    judgements = judge_by_model(ITEMS, given, "gpt", {"temperature": 0.0}, ask)
+    readable = sum(category in ("judged",) for category in EXPECTED) + 1  # "Let me see" was cut
+    assert len(ask.asked) == readable
+    assert [j.judge for j in judgements] == ["gpt"] * 12
+    assert judgements[0].answers["verdict"] == "correct" and judgements[0].raw == "A"
+    assert judgements[4].answers["route"] == "blank" and judgements[6].answers["verdict"] is None
+    twice = [given[0], replace(given[0], request_id="other")]
+    again = Judge("B")
+    judge_by_model(ITEMS, twice, "gpt", {}, again)
+    assert len(again.asked) == 1
+
+
+def test_a_judge_that_fails_leaves_rows_unjudged() -> None:
+    given = responses()[:1]
+    for ask, route in (
+        (Judge("", error="timeout"), "judge_error"),
+        (Judge("", error="not run: no row"), "judge_not_run"),
+        (Judge("A or B"), "unparsable"),
+    ):
+        (found,) = judge_by_model(ITEMS, given, "gpt", {}, ask)
+        assert found.answers["verdict"] is None and found.answers["route"] == route
+        frame = score_frame(ITEMS, REQUESTS[:1], given, [found], "gpt")
+        assert frame["category"].tolist() == ["unjudged"] and frame["correct"].isna().all()
+
+
+def test_rows_that_do_not_fit_are_errors() -> None:
+    given = responses()
+    judgements = judge_by_rule(ITEMS, given)
+    broken = replace(judgements[0], answers={"verdict": "fine"})
+    for rows, message in (
+        (judgements[1:], "not judged"),
+        ([*judgements, judgements[0]], "judged twice"),
+        ([*judgements[1:], replace(judgements[0], request_id="zz")], "not judged"),
+        ([*judgements, replace(judgements[0], request_id="zz")], "judged but unknown: zz"),
+        ([broken, *judgements[1:]], "verdict 'fine'"),
+    ):
+        with pytest.raises(ScoringError, match=message):
+            score_frame(ITEMS, REQUESTS, given, rows, "date_judge")
+    with pytest.raises(ScoringError, match="judgements of"):
+        score_frame(ITEMS, REQUESTS, given, judgements, "gpt")
+    with pytest.raises(ScoringError, match="unknown items"):
+        judge_by_rule(ITEMS[1:], given)
+    bad = replace(ITEMS[0], gold={**ITEMS[0].gold, "kind": "colour"})
+    with pytest.raises(ScoringError, match=f"item {ITEMS[0].item_id}"):
+        judge_by_rule([bad, *ITEMS[1:]], given)
+
+
+# --- the rules -----------------------------------------------------------------------------------
+
+
+class FakeJudge(Backend):
+    """A judge that says A to everything."""
+
+    name = "openai"
+    made: list[FakeJudge] = []  # noqa: RUF012 - a record of the test
+
+    def __init__(self, spec: Any, mode: str) -> None:
+        super().__init__(spec, mode)
+        self.asked: list[Request] = []
+        self.closed = False
+        FakeJudge.made.append(self)
+
+    @property
+    def version(self) -> str:
+        return "1"
+
+    def identity(self) -> dict[str, Any]:
+        return {"fake": 1}
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Response]:
+        for request in requests:
+            self.asked.append(request)
+            yield respond(request, "A", model=self.spec.name, mode=self.mode)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    paths = {name: tmp_path / f"{name}.jsonl" for name in ("items", "requests", "responses")}
+    write_records(paths["items"], ITEMS)
+    write_records(paths["requests"], REQUESTS)
+    write_records(paths["responses"], responses())
+    return paths
+
+
+def job(files: dict[str, Path], folder: Path, judge: str, **params: Any) -> SimpleNamespace:
+    return SimpleNamespace(
+        input=Named(item_files=[files["items"]], responses=[files["responses"]]),
+        output=Named(judgements=folder / f"{judge}.jsonl", manifest=folder / f"{judge}.json"),
+        params=Named(judge=judge, **params),
+        wildcards=Named(**RUN),
+    )
+
+
+def test_rules_from_responses_to_agreement(
+    tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_responses, "create_backend", FakeJudge)
+    FakeJudge.made.clear()
+    judge_responses.main(job(files, tmp_path, "date_judge"))
+    model_job = job(
+        files,
+        tmp_path,
+        "gpt",
+        entry=ENTRY,
+        mode="non_thinking",
+        max_new_tokens=16,
+        decoding={"temperature": 0.0},
+        store=str(tmp_path / "store/judging.toy-non_thinking.jsonl"),
+        benchmark="multitempbench",
+    )
+    judge_responses.main(model_job)
+    before = (tmp_path / "gpt.jsonl").read_bytes()
+    judge_responses.main(model_job)
+    assert [len(made.asked) for made in FakeJudge.made] == [7, 0]
+    assert all(made.closed for made in FakeJudge.made)
+    assert (tmp_path / "gpt.jsonl").read_bytes() == before
+    facts = json.loads((tmp_path / "gpt.json").read_text())
+    assert facts["requests"] == {"total": 7, "generated": 0, "from_store": 7, "errors": 0}
+    assert FakeJudge.made[0].asked[0].decoding == {"temperature": 0.0, "max_new_tokens": 16}
+
+    score_job = SimpleNamespace(
+        input=Named(
+            item_files=[files["items"]],
+            requests=[files["requests"]],
+            responses=[files["responses"]],
+            judgements=str(tmp_path / "date_judge.jsonl"),
+        ),
+        output=[tmp_path / "one.parquet"],
+        params=Named(judge="date_judge"),
+        wildcards=Named(**RUN),
+    )
+    score_responses.main(score_job)
+    gather_scores.main(
+        SimpleNamespace(
+            input=Named(scores=[tmp_path / "one.parquet"]), output=[tmp_path / "all.parquet"]
+        )
+    )
+    frame = read_scores(tmp_path / "all.parquet")
+    assert len(frame) == 12 and frame.dtypes.astype(str)["correct"] == "boolean"
+
+    labels = tmp_path / "labels.csv"
+    labels.write_text(
+        "model,mode,item_id,annotator,verdict\n"
+        + "".join(f"toy,non_thinking,{r.item_id},ann,A\n" for r in REQUESTS[:4])
+    )
+    compare_job = SimpleNamespace(
+        input=Named(
+            judgements=[tmp_path / "date_judge.jsonl", tmp_path / "gpt.jsonl"],
+            human_labels=str(labels),
+        ),
+        output=Named(
+            judge_agreement=tmp_path / "agreement.csv", judge_confusion=tmp_path / "confusion.csv"
+        ),
+        params=Named(
+            judges=["date_judge", "gpt"],
+            runs=[["toy", "non_thinking"]],
+            statistics={"resamples": 100, "level": 0.95},
+            seed=7,
+        ),
+    )
+    compare_judges.main(compare_job)
+    agreement = read_csv(tmp_path / "agreement.csv")
+    assert agreement["judge_b"].tolist() == ["gpt", "human", "human", "human"]
+    assert agreement["n"].iloc[0] == 10
+    assert read_csv(tmp_path / "confusion.csv")["n"].sum() == 10 + 4 + 4
+    compare_job.input.human_labels = []
+    compare_judges.main(compare_job)
+    assert len(read_csv(tmp_path / "agreement.csv")) == 1
+
+
+def test_a_foreign_run_is_an_error(tmp_path: Path, files: dict[str, Path]) -> None:
+    foreign = job(files, tmp_path, "date_judge")
+    foreign.wildcards = Named(model="other", mode="thinking")
+    with pytest.raises(DataError, match=r"holds responses of \[\('toy', 'non_thinking'\)\]"):
+        judge_responses.main(foreign)
+
+
+def test_judgement_rows_are_read_back(tmp_path: Path, files: dict[str, Path]) -> None:
+    judge_responses.main(job(files, tmp_path, "date_judge"))
+    rows = read_records(tmp_path / "date_judge.jsonl", Judgement)
+    assert [r.request_id for r in rows] == [r.request_id for r in REQUESTS]
+    assert set(rows[0].answers) == {"verdict", "reason", "route", "parsed", "item_id"}
+
+
+# --- the date judge on the project's own items ---------------------------------------------------
+
+
+def one_in(items: Sequence[Item], step: int) -> list[Item]:
+    return list(items)[::step]
+
+
+@pytest.mark.parametrize("task", ["date_arithmetic", "time_zone", "relation"])
+def test_every_alias_of_an_item_is_right_and_the_question_alone_is_none(task: str) -> None:
+    for item in one_in(own_items(task).items, 11):
+        unlisted = replace(item, gold={**item.gold, "aliases": []})
+        for alias in item.gold["aliases"]:
+            assert judge_item(unlisted, f"Answer: {alias}").verdict == "correct", alias
+        assert judge_item(item, item.inputs["question"]).verdict == "not_attempted"
+
+
+def test_an_answer_of_another_item_is_wrong() -> None:
+    items = [i for i in own_items("date_arithmetic").items if i.gold["kind"] == "date"]
+    for item, other in zip(items, items[40:], strict=False):
+        if not set(item.gold["accepted"]) & set(other.gold["accepted"]):
+            assert judge_item(item, str(other.gold["answer"])).verdict == "incorrect"
