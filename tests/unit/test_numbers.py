@@ -209,12 +209,17 @@ def test_all_declared_numbers_of_the_paper_can_be_read(tmp_path: Path, kind: str
 
 
 def test_every_macro_of_the_text_is_declared_and_every_declared_one_used() -> None:
-    declaration = numbers.read_declaration(ROOT / "paper" / "numbers" / "syntaxbench.yaml")
-    declared = {e["name"] for part in ("facts", "macros") for e in declaration[part]}
+    declarations = [numbers.read_declaration(path) for path in (ROOT / "paper/numbers").iterdir()]
+    assert len(declarations) >= 2
+    declared = {e["name"] for d in declarations for part in ("facts", "macros") for e in d[part]}
+    flags = {e["name"] for d in declarations for e in d["flags"]}
     text = "\n".join(p.read_text() for p in sorted((ROOT / "paper").rglob("*.tex")))
     used = set(re.findall(r"\\([A-Z][A-Za-z]+)", text))
     assert used - declared <= {"RunTitle", "RunText", "ResultsDir", "Cram"}
-    assert {"ItemsTotal", "BestNonThinkingEma"} <= used
+    conditions = {name for d in declarations for e in d["flags"] for name in e.get("at_most", [])}
+    conditions |= {str(e["defined"]) for d in declarations for e in d["flags"] if "defined" in e}
+    assert declared - used - conditions == set()
+    assert flags - set(re.findall(r"\\if([a-z]+)", text)) == set()
 
 
 def test_no_digit_is_typed_in_the_running_text() -> None:
