@@ -217,11 +217,9 @@ def _permuted(
         return {}, ()
     rows, model, fit = found
     predictors = specification.predictors
-    values = {
-        name: series
-        for name, series in frame.values[specification.predictor].items()
-        if name in set(rows["tokeniser"])
-    }
+    present = set(rows["tokeniser"])
+    profile = frame.values[specification.predictor]
+    values = {name: series for name, series in profile.items() if name in present}
     design = cell_design(rows, values, predictors, model, fit)
     kinds = [predictors.kind(term) for term in fit.terms]
     enough = [

@@ -87,7 +87,7 @@ def build_frame(
     rows["correct"] = rows["correct"].astype(float)
     rows = _join(rows, fragmentation, linearity)
     rows = _label(rows, settings)
-    constant = []
+    constant, present = [], set(rows["tokeniser"])
     values: dict[str, dict[str, pd.Series]] = {}
     for profile, column in FRAGMENTATION.items():
         center, scale = _cell_scale(rows, profile, ["tokeniser", "language"])
@@ -96,7 +96,7 @@ def build_frame(
             str(name): (part.drop_duplicates("item_id").set_index("item_id")[profile] - center)
             / scale
             for name, part in fragmentation.groupby("tokeniser")
-            if name in set(rows["tokeniser"])
+            if name in present
         }
         constant += [] if scale > 0 else [column]
     center, scale = _cell_scale(rows, "linearity", ["model", "language"])

@@ -34,6 +34,7 @@ from scripts.statistics.grouping import (
     make_groupings,
     orthogonal_design,
 )
+from scripts.statistics.wald import two_sided_p, wald_z
 
 Floats = NDArray[np.float64]
 Method = Literal["REML", "ML"]
@@ -242,11 +243,19 @@ def eliminate(products: CrossProducts, gamma: Floats, traces: bool = False) -> E
     return Elimination(gram, grouped, log_determinant, found)
 
 
+def inverse_from_factor(lower: Floats) -> Floats:
+    """Inverse of a positive definite matrix from its lower Cholesky factor."""
+    if not lower.size:
+        return lower
+    triangle = np.tril(linalg.lapack.dpotri(lower, lower=1)[0])
+    return np.asarray(triangle + np.tril(triangle, -1).T)
+
+
 def _traces(products: CrossProducts, gamma: Floats, reduced: Floats, lower: Floats) -> Floats:
     """tr(Z_k'V^-1 Z_k) of every factor, from the reduced system and its Cholesky factor."""
     levels = [grouping.levels for grouping in products.groupings[1:]]
     scale, shrink = np.sqrt(np.repeat(gamma[1:], levels)), 1 + gamma[0] * products.sizes
-    inverse = linalg.cho_solve((lower, True), np.eye(products.rest), check_finite=False)
+    inverse = inverse_from_factor(lower)
     counts = np.bincount(products.inverse, minlength=shrink.size)
     slope = products.weighted_gram(shrink**-2.0)[: products.rest, : products.rest]
     scaled = inverse * scale[:, None] * scale
@@ -637,6 +646,6 @@ def simple_slope(
     slope = float(fit.estimates[i] + at * fit.estimates[j])
     v = fit.covariance
     se = math.sqrt(v[i, i] + 2 * at * v[i, j] + at**2 * v[j, j])
-    z = slope / se
+    z = wald_z(slope, se)
     half = float(special.ndtri(0.5 + level / 2)) * se
-    return Slope(slope, se, z, float(2 * special.ndtr(-abs(z))), slope - half, slope + half)
+    return Slope(slope, se, z, two_sided_p(z), slope - half, slope + half)

@@ -294,10 +294,10 @@ def test_the_p_counts_arrangements_as_extreme_as_the_observed() -> None:
     ]
     exact = np.mean(np.array(everything) >= abs(fit.z[1]) * (1 - 1e-10))
     kinds = [predictors.kind(term) for term in fit.terms]
-    p = permutation_p(design, kinds, 4000, 1, "main")
-    assert p[1] == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 4000))
+    p = permutation_p(design, kinds, 1000, 1, "main")
+    assert p[1] == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 1000))
     assert np.isnan(p[[0, 3]]).all()
-    np.testing.assert_array_equal(p, permutation_p(design, kinds, 4000, 1, "main"))
+    np.testing.assert_array_equal(p, permutation_p(design, kinds, 1000, 1, "main"))
 
 
 def test_what_is_permuted_for_which_term() -> None:
@@ -318,16 +318,16 @@ def test_what_is_permuted_for_which_term() -> None:
 def test_permutation_p_is_nominal_where_the_model_has_no_effect() -> None:
     """Models differ from language to language, which the main fit's z ignores: too many small p."""
     wald, permuted = [], []
-    for seed in range(20):
-        answers = simulate(models=10, tokenisers=5, questions=40, seed=seed, continuous=True)
-        settings = settings_for(answers, permutations=99)
+    for seed in range(16):
+        answers = simulate(models=10, tokenisers=5, questions=30, seed=seed, continuous=True)
+        settings = settings_for(answers, permutations=39)
         frame = build_frame(*answers, settings)
         outcome = fit_specification(frame, Specification("main"), settings)
         assert outcome.fit is not None
         for term in ("mdfr_z", "linearity_z"):
             wald.append(outcome.fit.p[outcome.fit.terms.index(term)])
             permuted.append(outcome.p_permutation[term])
-    assert np.mean(np.array(wald) < 0.05) > 0.2
+    assert np.mean(np.array(wald) < 0.05) > 0.12
     assert np.mean(np.array(permuted) <= 0.05) <= 0.125
 
 
@@ -395,8 +395,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("models", [1, 2, 6])
-@pytest.mark.parametrize("change", CASES)
+@pytest.mark.parametrize(("change", "models"), [(unchanged, 1), *product(CASES, [2, 6])])
 def test_degenerate_answers_give_empty_values_with_a_flag(
     change: Callable[[Answers], Answers], models: int, tmp_path: Path
 ) -> None:
