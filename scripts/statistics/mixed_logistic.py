@@ -45,8 +45,9 @@ Integers = NDArray[np.int64]
 
 #: Linear predictors beyond this mean a probability of 0 or 1: the terms separate the answers.
 LARGEST_LOGIT = 25.0
-#: Standard deviation below which a random intercept is tried at zero.
-NEAR_ZERO_SD = 0.02
+#: Standard deviation below which a random intercept is tried at zero, and what the deviance may rise
+#: by there: the criterion is flat in log theta where theta vanishes.
+NEAR_ZERO_SD, FLAT = 0.05, 1e-4
 #: Newton steps for the mode stop when the objective would fall by less than this. log|H| moves with
 #: the square root of it.
 MODE_TOLERANCE = 1e-11
@@ -320,7 +321,7 @@ def _fit(y: Floats, q: Floats, groupings: Sequence[Grouping]) -> _Found:
     if small.any():
         kept = [g for g, drop in zip(groupings, small, strict=True) if not drop]
         reduced = _fit(y, q, kept)
-        if reduced.deviance <= float(rough.fun) + 1e-4:
+        if reduced.deviance <= float(rough.fun) + FLAT:
             zero = {g.name: 0.0 for g, drop in zip(groupings, small, strict=True) if drop}
             return reduced._replace(
                 sd=reduced.sd | zero, evaluations=reduced.evaluations + criterion.evaluations
