@@ -16,13 +16,13 @@ include: "rules/corpora.smk"
 include: "rules/models.smk"
 
 
-if "syntaxbench" in RUN["benchmarks"]:
+if "syntaxbench" in BENCHMARKS:
 
     include: "rules/syntaxbench.smk"
     include: "rules/syntaxbench_results.smk"
 
 
-if "multitempbench" in RUN["benchmarks"]:
+if "multitempbench" in BENCHMARKS:
 
     include: "rules/multitempbench.smk"
     include: "rules/multitempbench_tokenisation.smk"

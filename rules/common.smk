@@ -25,6 +25,7 @@ except ConfigurationError as error:
 
 RESULTS = config["run"]["results"]
 RUN = config["run"]
+BENCHMARKS = RUN["benchmarks"]
 MODELS = config["models"]
 
 # Results that came with this checkout bring the record of how they were made.
@@ -43,8 +44,8 @@ SB = config["syntaxbench"]
 SB_FOLDER = f"{RESULTS}/syntaxbench"
 SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
 SB_TASKS = sorted(SB["tasks"])
-SB_MODELS = SB["models"]
-SB_BASELINES = SB["baselines"]
+SB_MODELS = SB["models"] if "syntaxbench" in BENCHMARKS else []
+SB_BASELINES = SB["baselines"] if "syntaxbench" in BENCHMARKS else []
 # One pair a run: a model's mode. The paper's 11 configurations are the pairs of its models.
 SB_RUNS = [
     (model, mode)
@@ -65,8 +66,8 @@ MTB_SOURCES = sorted(
         if count
     }
 )
-MTB_MODELS = MTB["models"]
-MTB_BASELINES = MTB["baselines"]
+MTB_MODELS = MTB["models"] if "multitempbench" in BENCHMARKS else []
+MTB_BASELINES = MTB["baselines"] if "multitempbench" in BENCHMARKS else []
 MTB_RUNS = [
     (model, mode)
     for model in MTB_MODELS + MTB_BASELINES

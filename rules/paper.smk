@@ -5,7 +5,6 @@ from scripts.publishing.roster import roster_params
 report: "report/workflow.rst"
 
 
-BENCHMARKS = RUN["benchmarks"]
 PAPER_SOURCES = sorted(
     str(path)
     for path in Path("paper").rglob("*")

@@ -91,6 +91,7 @@ def context_params(config: Mapping[str, Any]) -> dict[str, Any]:
             "calendars": dict(part["calendars"]),
             "permutations": part["statistics"].get("permutations"),
             "facts": {
+                "judges": list(part["judging"]["judges"]),
                 "format_count": len(part["formats"]),
                 "formats_words": counted(len(part["formats"]), "format"),
                 "language_count": len(languages),

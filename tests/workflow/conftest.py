@@ -138,7 +138,7 @@ class Project:
 
     def _shrink(self, config: dict[str, Any]) -> None:
         embedded = yaml.safe_load((self.root / "config" / "embedded.yaml").read_text())
-        config["run"]["kind"] = "embedded"
+        config["run"] |= {"kind": "embedded", "benchmarks": ["syntaxbench"]}
         section = config["syntaxbench"]
         section["corpora"] = embedded["syntaxbench"]["corpora"]
         section["document_words"] = embedded["syntaxbench"]["document_words"]
