@@ -45,8 +45,8 @@ Integers = NDArray[np.int64]
 
 #: Linear predictors beyond this mean a probability of 0 or 1: the terms separate the answers.
 LARGEST_LOGIT = 25.0
-#: Standard deviation below which a random intercept is tried at zero, and what the deviance may rise
-#: by there: the criterion is flat in log theta where theta vanishes.
+#: Standard deviation below which a random intercept is tried at zero, and what the deviance may
+#: rise by there: the criterion is flat in log theta where theta vanishes.
 NEAR_ZERO_SD, FLAT = 0.05, 1e-4
 #: Newton steps for the mode stop when the objective would fall by less than this. log|H| moves with
 #: the square root of it.
