@@ -184,11 +184,11 @@ def tokenised_models(models):
 def tokenizer_files(name):
     """Local files of a model's tokeniser; none when it comes from the hub."""
     entry = MODELS[name]
-    tokenizer = entry.get("tokenizer")
-    if tokenizer == "same" and entry["source"].startswith("embedded:"):
-        return [
-            f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}/tokenizer.json"
-        ]
+    tokenizer, source = entry.get("tokenizer"), entry["source"]
+    if tokenizer == "same" and source.startswith("embedded:"):
+        return [f"{RESULTS}/models/{source.removeprefix('embedded:')}/tokenizer.json"]
+    if tokenizer == "same" and Path(source).is_dir():
+        return [f"{source}/tokenizer.json"]
     if isinstance(tokenizer, dict) and "file" in tokenizer:
         return [tokenizer["file"]]
     return []
