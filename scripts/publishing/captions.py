@@ -25,7 +25,7 @@ FLAGS = {
     "no_valid_answer": "not estimated: no valid answer",
     "missing": "not evaluated",
     "incomplete": "not estimated: the cell is incomplete",
-    "too_few": "not estimated: fewer than three points",
+    "too_few": "not estimated: too few points",
     "collinear": "not estimated: the predictors are collinear",
     "singular": "a variance was estimated as zero",
     "few_levels": "not tested: fewer than five models",
