@@ -12,6 +12,8 @@ Conventions (docs/statistics.md has them with examples):
   that resamples *seed questions* within each task (as many as the design has), each with all its
   variants; the same resamples serve every model, language and format (Efron & Tibshirani 1993,
   section 8.6; Field & Welsh, JRSS B 69 (2007) 369-390).
+* Where every answer of a cell is right, or none, resampling shows no spread: the interval is then
+  Wilson's for the number of seed questions.
 * A single cell (one language, task and format) has one variant of each question: there the Wilson
   score interval (Wilson, JASA 22 (1927) 209-212) stands beside it.
 """
@@ -242,7 +244,9 @@ def _run_block(
     frame["questions"] = _question_counts(present, found).ravel().astype(int)
     frame["correct"] = sums["correct"].ravel().astype(int)
     frame["accuracy"] = means["accuracy"].ravel()
-    frame["low"], frame["high"] = low.ravel(), high.ravel()
+    frame["low"], frame["high"] = _at_the_bounds(
+        frame["accuracy"].to_numpy(), frame["questions"].to_numpy(), low, high, settings.level
+    )
     single = _single_cells(design)
     wilson = wilson_interval(sums["correct"].ravel(), sums["scored"].ravel(), settings.level)
     frame["wilson_low"] = np.where(single, wilson[0], NAN)
@@ -313,6 +317,21 @@ def _percentiles(draws: Floats, level: float) -> tuple[Floats, Floats]:
         return np.where(lost, NAN, low), np.where(lost, NAN, high)
     low, high = np.percentile(draws, [tail, 100 - tail], axis=0)
     return low, high
+
+
+def _at_the_bounds(
+    accuracy: Floats, questions: Floats, low: Floats, high: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """The bootstrap interval, but Wilson's where nothing varies: every answer right, or none.
+
+    There every resample is the sample, and the percentile interval would claim certainty. Wilson's
+    n is the number of *seed questions*, as if the variants of one told nothing new.
+    """
+    every, none = accuracy == 1, accuracy == 0
+    n = questions.astype(float)
+    below, above = wilson_interval(np.where(every, n, 0.0), n, level)
+    constant = every | none
+    return np.where(constant, below, low.ravel()), np.where(constant, above, high.ravel())
 
 
 def _keys(run: tuple[str, str], design: Design) -> pd.DataFrame:

@@ -60,5 +60,5 @@ def interval_words(context: Context) -> str:
     return (
         f"Intervals: {captions.level_words(context)} percentile bootstrap over seed questions, "
         f"each with all its variants ({captions.count(context.resamples)} resamples, seed "
-        f"{context.seed})."
+        f"{context.seed}); Wilson's over seed questions where all answers are right, or none."
     )

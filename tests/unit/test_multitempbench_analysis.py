@@ -136,9 +136,15 @@ def test_the_interval_resamples_seed_questions(scores: pd.DataFrame) -> None:
     assert alike["high"] - alike["low"] > 1.5 * (found["high"] - found["low"])
 
 
-def test_perfect_and_hopeless_models_have_points_as_intervals(scores: pd.DataFrame) -> None:
+def test_perfect_and_hopeless_models_are_not_certain(scores: pd.DataFrame) -> None:
+    """36 seed questions: Wilson's bound for none right is z² / (36 + z²) = .0964."""
     solver = row(accuracy_frame(scores, settings()), model="solver")
-    assert (solver["low"], solver["accuracy"], solver["high"]) == (1, 1, 1)
+    assert (solver["accuracy"], solver["high"]) == (1, 1)
+    assert solver["low"] == pytest.approx(1 - 1.959964**2 / (36 + 1.959964**2), abs=1e-6)
+    nothing = scores.assign(correct=False, verdict="incorrect")
+    hopeless = row(accuracy_frame(nothing, settings()), model="solver")
+    assert (hopeless["low"], hopeless["accuracy"]) == (0, 0)
+    assert hopeless["high"] == pytest.approx(0.0964, abs=5e-5)
 
 
 def test_adding_a_model_changes_no_other_interval(scores: pd.DataFrame) -> None:
