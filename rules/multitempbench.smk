@@ -193,6 +193,9 @@ rule multitempbench_judge_by_rule:
             task=MTB_TASKS,
             allow_missing=True,
         ),
+        prompts=expand(
+            "scripts/multitempbench/prompts/{language}.yaml", language=MTB_LANGUAGES
+        ),
     output:
         judgements=f"{MTB_FOLDER}/judgements/date_judge/{{model}}.{{mode}}.jsonl",
     log:

@@ -407,12 +407,14 @@ def _standing_alone(plain: str, labels: Mapping[str, str]) -> list[str]:
     stated: list[str] = []
     for sentence in re.split(r"[\n.;!。；！]", plain):
         whole = fold(sentence.strip(PUNCTUATION))
-        tail = _LEAD.sub("", fold(re.split(r"[,，:：]", sentence)[-1].strip(PUNCTUATION)))
         head = fold(re.split(r"[,:(，：（-]", sentence, maxsplit=1)[0].strip(PUNCTUATION))
+        parts = [fold(part.strip(PUNCTUATION)) for part in re.split(r"[,，:：]", sentence)]
+        # "Yes, no" and the list of all the words that were offered commit to none of them.
+        parts = [head, *parts[:-1], _LEAD.sub("", parts[-1])]
         if whole in labels:
             stated.append(labels[whole])
         elif not OR.search(sentence):
-            stated += [labels[part] for part in (head, tail) if part in labels][:1]
+            stated += [labels[part] for part in parts if part in labels]
     return list(dict.fromkeys(stated))
 
 

@@ -14,16 +14,17 @@ sees. Its rules, in the order in which they decide:
     a last line or a conclusion ("=", "therefore", "total") states one of them alone.
 5.  Any listed reading of an ambiguity is right: a numeric date in either order, a two-digit year, a
     question with several accepted answers (also when the answer lists all of them).
-6.  The question itself, repeated word for word, is left out. Its dates, times and numbers, restated
-    beside another value, are no answer and no contradiction, unless "or" joins them to it. Alone
-    they are an answer: a wrong one.
+6.  The prompt repeated word for word is left out: the question, its beginning where the reply was
+    cut off in it, and the instruction (`echoes.py`). The question's dates, times and numbers,
+    restated beside another value, are no answer and no contradiction, unless "or" joins them to it.
+    Alone they are an answer: a wrong one.
 7.  A partial answer is `incorrect`: a date without its day, month or year, a date without the
     time that was asked for, "9 years later", a number where a date was asked for.
 8.  Numbers agree to the last digit. A unit may be left out; another unit is right where it converts
     exactly (weeks, days and hours; years and months), else `incorrect`.
 9.  Relations and yes/no are read from whole words of the question's language and of English. A
-    label that stands alone or leads its sentence counts before words in running text; a negated one
-    ("not before") does not count; two different ones contradict each other.
+    label that stands alone, between commas or leading its sentence, counts before words in running
+    text; a negated one ("not before") does not count; two different ones contradict each other.
 10. A refusal ("I don't know") with no value besides the question's own, and a text with no value of
     the asked kind, are `not_attempted`.
 
@@ -54,11 +55,10 @@ from scripts.judging.answer_values import (
 )
 from scripts.judging.answer_words import refusal_phrases
 from scripts.judging.commitments import Commitment, commitments
+from scripts.judging.echoes import without_echoes
 from scripts.judging.verdicts import Verdict
 from scripts.records import Item
 
-# A question of so many characters is recognised where an answer repeats it.
-_QUOTABLE = 12
 #: Longest answer that is read; the end of a longer one, where the answer stands.
 READ_CHARACTERS = 100_000
 _CONCLUSION = re.compile(
@@ -80,21 +80,23 @@ def judge(
     question: str = "",
     dates: Iterable[str] = (),
     times: Iterable[str] = (),
+    instruction: str = "",
+    options: str = "",
 ) -> Verdict:
     """The verdict on one answer (without its reasoning trace).
 
     `gold` is an item's (`answer`, `kind`, `accepted`, `unit`, `aliases`); `question` the text the
-    model saw, `dates` and `times` its ISO dates and HH:MM times. Raises ValueError for a gold of an
-    unknown kind or an answer that is not of its kind.
+    model saw, `dates` and `times` its ISO dates and HH:MM times; `instruction` what the prompt said
+    behind the question, up to `options`, the list of words it offered. Raises ValueError for a gold
+    of an unknown kind or an answer that is not of its kind.
     """
     evaluate = evaluator_of(gold)
     text = text[-READ_CHARACTERS:]
     if not text.strip(PUNCTUATION):
         return Verdict("not_attempted", "blank", None, "the answer is blank")
-    if len(question) >= _QUOTABLE:
-        text = text.replace(question, "\n")
-        if not text.strip(PUNCTUATION):
-            return Verdict("not_attempted", "echo", None, "the answer repeats the question")
+    text = without_echoes(text, question, instruction, options)
+    if not text.strip(PUNCTUATION):
+        return Verdict("not_attempted", "echo", None, "the answer repeats the prompt")
     own = _question(question, dates, times)
     for commitment in commitments(text):
         verdict = _committed(commitment, gold, language, own, evaluate)
@@ -103,8 +105,8 @@ def judge(
     return _uncommitted(text, gold, language, own, evaluate)
 
 
-def judge_item(item: Item, text: str) -> Verdict:
-    """The verdict on an answer to an item of MultiTempBench."""
+def judge_item(item: Item, text: str, instruction: str = "", options: str = "") -> Verdict:
+    """The verdict on an answer to an item of MultiTempBench; see `judge`."""
     return judge(
         text,
         item.gold,
@@ -112,6 +114,8 @@ def judge_item(item: Item, text: str) -> Verdict:
         question=str(item.inputs["question"]),
         dates=[each["iso"] for each in item.inputs["dates"]],
         times=item.inputs["times"],
+        instruction=instruction,
+        options=options,
     )
 
 

@@ -1,11 +1,11 @@
 """Rule script: one judge's verdicts on the responses of one run.
 
-input: `item_files`, `responses` (lists of files, one a task); for a language model as the judge
-also `weights` or `answers`, as in inference/run_model.py; output: `judgements`, and for a language
-model `manifest`; params: `judge` (`date_judge` or the judging model's name); for a language model
-also `entry` (its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark` and `store` (the
-file in which its own answers are kept, no output of the rule); wildcards: `model`, `mode` of the
-judged run.
+input: `item_files`, `responses` (lists of files, one a task); for the date judge also `prompts`
+(the prompt file of every language); for a language model as the judge also `weights` or `answers`,
+as in inference/run_model.py; output: `judgements`, and for a language model `manifest`; params:
+`judge` (`date_judge` or the judging model's name); for a language model also `entry` (its roster
+entry), `mode`, `max_new_tokens`, `decoding`, `benchmark` and `store` (the file in which its own
+answers are kept, no output of the rule); wildcards: `model`, `mode` of the judged run.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from scripts.inference.registry import model_spec, prepared_path
 from scripts.inference.store import ResponseStore
 from scripts.judging.score_files import read_run
 from scripts.multitempbench.judging import DATE_JUDGE, judge_by_model, judge_by_rule
+from scripts.multitempbench.prompts import load_prompts
 from scripts.records import Item, Judgement, Request, Response
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def main(snakemake: Any) -> None:
     items = [item for path in given.item_files for item in read_records(path, Item)]
     responses = read_run(given.responses, run.model, run.mode)
     if snakemake.params.judge == DATE_JUDGE:
-        judgements = judge_by_rule(items, responses)
+        judgements = judge_by_rule(items, responses, load_prompts(given.prompts))
     else:
         judgements = by_model(snakemake, items, responses)
     write_records(snakemake.output.judgements, judgements)

@@ -9,6 +9,7 @@ from scripts.inference.interface import NOT_RUN
 from scripts.judging import date_judge, llm_judge
 from scripts.judging.score_files import ScoringError, some
 from scripts.judging.verdicts import Verdict
+from scripts.multitempbench.prompts import Prompt
 from scripts.multitempbench.scoring import answer_text
 from scripts.records import Item, Judgement, Request, Response
 
@@ -24,13 +25,19 @@ _UNREAD = {
 Ask = Callable[[Sequence[Request]], Sequence[Response]]
 
 
-def judge_by_rule(items: Sequence[Item], responses: Sequence[Response]) -> list[Judgement]:
-    """The date judge's verdict on every response, in their order."""
+def judge_by_rule(
+    items: Sequence[Item], responses: Sequence[Response], prompts: Mapping[str, Prompt]
+) -> list[Judgement]:
+    """The date judge's verdict on every response, in their order.
+
+    `prompts` by language: what a response repeats of its prompt is no answer.
+    """
     item_of = _items(items, responses)
     out = []
     for response in responses:
         text, category = answer_text(response)
-        verdict = _UNREAD[category] if category else _by_rule(item_of[response.item_id], text)
+        item = item_of[response.item_id]
+        verdict = _UNREAD[category] if category else _by_rule(item, text, prompts)
         out.append(_judgement(response, DATE_JUDGE, verdict, text))
     return out
 
@@ -80,9 +87,10 @@ def _items(items: Sequence[Item], responses: Sequence[Response]) -> dict[str, It
     return item_of
 
 
-def _by_rule(item: Item, text: str) -> Verdict:
+def _by_rule(item: Item, text: str, prompts: Mapping[str, Prompt]) -> Verdict:
     try:
-        return date_judge.judge_item(item, text)
+        prompt, kind = prompts[item.factors["language"]], item.gold["kind"]
+        return date_judge.judge_item(item, text, prompt.lead(kind), prompt.options(kind))
     except (KeyError, TypeError, ValueError) as error:
         raise ScoringError(f"item {item.item_id}: {error}; build the items again") from error
 

@@ -46,8 +46,15 @@ class Prompt:
 
     def instruction(self, kind: str) -> str:
         """The sentence that asks for an answer of a kind, with its options listed."""
-        options = self.separator.join(offered_words(self.language, kind))
-        return _PLACEHOLDER.sub(lambda _: options, self.instructions[kind])
+        return _PLACEHOLDER.sub(lambda _: self.options(kind), self.instructions[kind])
+
+    def lead(self, kind: str) -> str:
+        """The instruction up to its options; all of it where it has none."""
+        return _PLACEHOLDER.split(self.instructions[kind])[0]
+
+    def options(self, kind: str) -> str:
+        """The words that the instruction offers, as they stand in it; empty for open answers."""
+        return self.separator.join(offered_words(self.language, kind))
 
 
 def offered_words(language: str, kind: str) -> list[str]:

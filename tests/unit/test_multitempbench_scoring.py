@@ -11,14 +11,17 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from multitempbench_material import PROMPTS as PROMPT_FILES
 from multitempbench_material import Named, own_items, own_requests
 
 from scripts.files import DataError, read_csv, read_records, write_records
 from scripts.inference.interface import Backend
+from scripts.judging.answer_words import relation_word, yes_no_word
 from scripts.judging.date_judge import judge_item
 from scripts.judging.score_files import ScoringError
 from scripts.multitempbench import compare_judges, gather_scores, judge_responses, score_responses
 from scripts.multitempbench.judging import judge_by_model, judge_by_rule
+from scripts.multitempbench.prompts import load_prompts
 from scripts.multitempbench.scoring import CATEGORIES, SCORE_DTYPES, read_scores, score_frame
 from scripts.records import Item, Judgement, Request, Response
 
@@ -27,6 +30,7 @@ ITEMS = own_items(TASK).items[:12]
 ITEM_IDS = {item.item_id for item in ITEMS}
 REQUESTS = [request for request in own_requests(TASK) if request.item_id in ITEM_IDS]
 RUN = {"model": "toy", "mode": "non_thinking"}
+PROMPTS = load_prompts(PROMPT_FILES)
 ENTRY = {
     "label": "Judge",
     "backend": "openai",
@@ -85,7 +89,7 @@ VERDICTS = [
 
 
 def test_every_response_has_its_category_and_verdict() -> None:
-    judgements = judge_by_rule(ITEMS, responses())
+    judgements = judge_by_rule(ITEMS, responses(), PROMPTS)
     frame = score_frame(ITEMS, REQUESTS, responses(), judgements, "date_judge")
     assert list(frame.columns) == list(SCORE_DTYPES)
     rows = frame.set_index("request_id").loc[[r.request_id for r in REQUESTS]]
@@ -144,9 +148,44 @@ def test_a_judge_that_fails_leaves_rows_unjudged() -> None:
         assert frame["category"].tolist() == ["unjudged"] and frame["correct"].isna().all()
 
 
+@pytest.mark.parametrize("language", sorted(PROMPTS))
+def test_a_repeated_prompt_is_no_answer(language: str) -> None:
+    # Half of the golds are the first word that the prompt offers, and replies end in mid prompt.
+    prompt = PROMPTS[language]
+    of_language = [
+        (item, request)
+        for task in ("date_arithmetic", "relation")
+        for item, request in zip(own_items(task).items, own_requests(task), strict=True)
+        if item.factors["language"] == language and item.gold["kind"] in ("relation", "yes_no")
+    ]
+    for item, request in of_language:
+        message = str(request.messages[-1]["content"])
+        instruction = prompt.instruction(item.gold["kind"])
+        lead, options = prompt.lead(item.gold["kind"]), prompt.options(item.gold["kind"])
+        assert instruction.startswith(lead + options) and message.endswith(instruction)
+        right = prompt_word(language, item.gold)
+        for reply, expected in (
+            (message, "not_attempted"),
+            (instruction, "not_attempted"),
+            (f"{lead}{options[: len(options.split(prompt.separator)[0])]}", "not_attempted"),
+            (f"x {lead[5:]}", "not_attempted"),
+            (message[: len(item.inputs["question"]) * 2 // 3], "not_attempted"),
+            (options, "incorrect"),
+            (f"{message}\n{right}", "correct"),
+            (f"{right}\n\n{instruction}", "correct"),
+        ):
+            found = judge_by_rule([item], [respond(request, reply)], PROMPTS)
+            assert found[0].answers["verdict"] == expected, (reply, found[0].answers)
+
+
+def prompt_word(language: str, gold: dict[str, Any]) -> str:
+    word = relation_word if gold["kind"] == "relation" else yes_no_word
+    return word(language, gold["answer"])
+
+
 def test_rows_that_do_not_fit_are_errors() -> None:
     given = responses()
-    judgements = judge_by_rule(ITEMS, given)
+    judgements = judge_by_rule(ITEMS, given, PROMPTS)
     broken = replace(judgements[0], answers={"verdict": "fine"})
     for rows, message in (
         (judgements[1:], "not judged"),
@@ -160,10 +199,10 @@ def test_rows_that_do_not_fit_are_errors() -> None:
     with pytest.raises(ScoringError, match="judgements of"):
         score_frame(ITEMS, REQUESTS, given, judgements, "gpt")
     with pytest.raises(ScoringError, match="unknown items"):
-        judge_by_rule(ITEMS[1:], given)
+        judge_by_rule(ITEMS[1:], given, PROMPTS)
     bad = replace(ITEMS[0], gold={**ITEMS[0].gold, "kind": "colour"})
     with pytest.raises(ScoringError, match=f"item {ITEMS[0].item_id}"):
-        judge_by_rule([bad, *ITEMS[1:]], given)
+        judge_by_rule([bad, *ITEMS[1:]], given, PROMPTS)
 
 
 # --- the rules -----------------------------------------------------------------------------------
@@ -208,7 +247,9 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def job(files: dict[str, Path], folder: Path, judge: str, **params: Any) -> SimpleNamespace:
     return SimpleNamespace(
-        input=Named(item_files=[files["items"]], responses=[files["responses"]]),
+        input=Named(
+            item_files=[files["items"]], responses=[files["responses"]], prompts=PROMPT_FILES
+        ),
         output=Named(judgements=folder / f"{judge}.jsonl", manifest=folder / f"{judge}.json"),
         params=Named(judge=judge, **params),
         wildcards=Named(**RUN),
