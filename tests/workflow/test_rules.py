@@ -149,6 +149,17 @@ def test_every_matrix_can_be_planned(
     assert not (checkout / "results").exists()
 
 
+@pytest.mark.parametrize("benchmark", ["syntaxbench", "multitempbench"])
+def test_one_benchmark_can_be_planned_alone(checkout: Path, benchmark: str, tmp_path: Path) -> None:
+    overlay = tmp_path / "alone.yaml"
+    overlay.write_text(f"run: {{benchmarks: [{benchmark}]}}\n")
+    files = ["config/embedded.yaml", str(overlay)]
+    finished = run_snakemake(checkout, "all", "--cores", "1", "--dry-run", "--configfile", *files)
+    assert finished.returncode == 0, finished.stdout
+    ran = set(re.findall(r"^rule ([a-z]+)_run_model:", finished.stdout, re.M))
+    assert ran == {benchmark}
+
+
 def test_a_model_that_needs_more_gpus_than_there_are_is_refused(checkout: Path) -> None:
     finished = run_snakemake(checkout, "--cores", "1", "--resources", "gpu=1", "--dry-run")
     assert finished.returncode != 0
