@@ -6,6 +6,7 @@ are sorted and text is ASCII-escaped, so the same rows give the same bytes.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -164,6 +165,39 @@ def read_csv(path: Path | str, **options: Any) -> Any:
     import pandas as pd  # noqa: PLC0415 - a heavy import that most readers do not need
 
     return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+
+
+def iterate_csv(path: Path | str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield (line number from 1, cells by column) of a CSV file that people wrote.
+
+    UTF-8, with or without a byte order mark; the header is the first line, blank lines are skipped,
+    and a row is numbered by the line on which it begins. Raises DataError naming file and row for
+    a header that lacks one of `columns` or names a column twice, a row of more or fewer cells, and
+    anything that is no CSV in UTF-8.
+    """
+    end = 0
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as handle:
+            reader = csv.reader(handle, strict=True)
+            header = next(reader, [])
+            lost = [name for name in columns if name not in header]
+            if lost or len(set(header)) < len(header):
+                problem = f"no column {', '.join(lost)}" if lost else "a column stands twice"
+                raise DataError(f"{path}, row 1: {problem} in the header {header}; correct it")
+            end = reader.line_num
+            for cells in reader:
+                start, end = end + 1, reader.line_num
+                if cells and len(cells) != len(header):
+                    raise DataError(
+                        f"{path}, row {start}: {len(cells)} cells, expected {len(header)}; quote "
+                        "cells that hold commas"
+                    )
+                if cells:
+                    yield start, dict(zip(header, cells, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{path}, row {end + 1} or later: no CSV in UTF-8 ({error}); correct or save it again"
+        ) from error
 
 
 def write_parquet(path: Path | str, frame: Any) -> None:

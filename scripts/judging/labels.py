@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.files import DataError
+from scripts.files import DataError, iterate_csv
 from scripts.judging.verdicts import VERDICTS
 
 COLUMNS = ("model", "mode", "item_id", "annotator", "verdict")
@@ -35,35 +34,23 @@ def read_labels(path: Path | str, runs: Collection[tuple[str, str]]) -> list[Lab
     """
     labels: list[Label] = []
     seen: dict[tuple[str, str, str, str], int] = {}
-    with Path(path).open(encoding="utf-8-sig", newline="") as handle:
-        reader = csv.DictReader(handle, strict=True)
-        if reader.fieldnames is None or set(reader.fieldnames) != set(COLUMNS):
+    for number, row in iterate_csv(path, COLUMNS):
+        if extra := sorted(set(row) - set(COLUMNS)):
+            raise DataError(f"{path}, row 1: unknown column {', '.join(extra)}; remove it")
+        label = _label(f"{path}, row {number}", row, runs)
+        key = (label.model, label.mode, label.item_id, label.annotator)
+        if key in seen:
             raise DataError(
-                f"{path}, row 1: columns {reader.fieldnames}, expected {', '.join(COLUMNS)}; "
-                "correct the header"
+                f"{path}, row {number}: {label.annotator} labels this reply in row {seen[key]} "
+                "already; keep one of the two"
             )
-        try:
-            for number, row in enumerate(reader, start=2):
-                label = _label(f"{path}, row {number}", row, runs)
-                key = (label.model, label.mode, label.item_id, label.annotator)
-                if key in seen:
-                    raise DataError(
-                        f"{path}, row {number}: {label.annotator} labels this reply in row "
-                        f"{seen[key]} already; keep one of the two"
-                    )
-                seen[key] = number
-                labels.append(label)
-        except csv.Error as error:
-            raise DataError(
-                f"{path}, row {reader.line_num}: no CSV ({error}); correct it"
-            ) from None
+        seen[key] = number
+        labels.append(label)
     return labels
 
 
-def _label(where: str, row: dict[str, str | None], runs: Collection[tuple[str, str]]) -> Label:
-    values = {name: (row.get(name) or "").strip() for name in COLUMNS}
-    if None in row or any(row.get(name) is None for name in COLUMNS):
-        raise DataError(f"{where}: expected {len(COLUMNS)} cells; quote cells that hold commas")
+def _label(where: str, row: Mapping[str, str], runs: Collection[tuple[str, str]]) -> Label:
+    values = {name: row[name].strip() for name in COLUMNS}
     empty = [name for name, value in values.items() if not value]
     if empty:
         raise DataError(f"{where}: {', '.join(empty)} empty; fill it in or remove the row")

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from scripts.dates.languages import CALENDARS
-from scripts.files import DataError, read_csv
+from scripts.files import DataError, iterate_csv, read_csv
 from scripts.multitempbench.fragmentation import MEASURE_COLUMNS, measure
 from scripts.multitempbench.tasks import LANGUAGE_LABELS
 from scripts.statistics.agreement import Flagged, krippendorff_alpha
@@ -96,18 +96,17 @@ def _need(path: Path | str, frame: pd.DataFrame, columns: Sequence[str]) -> None
 def read_strings(
     path: Path | str, value: str, corrections: Mapping[str, tuple[str, str]]
 ) -> pd.DataFrame:
-    """A CSV of date strings with one number each: STRING_COLUMNS, note, `value`, annotator, source.
+    """A CSV of date strings with one number each: STRING_COLUMNS, note, `value`, annotator, source,
+    line (in the file).
 
     Languages become codes (`German` or `de`), calendars `gregorian`, `hijri`, `lunar`; printed
     strings become what they mean. DataError names the file and the row of anything else.
     """
-    frame = read_csv(path, dtype=str)
-    _need(path, frame, (*STRING_COLUMNS, value))
     codes = {label.casefold(): code for code, label in LANGUAGE_LABELS.items()}
     codes |= {code: code for code in LANGUAGE_LABELS}
     rows = []
-    for number, row in enumerate(frame.to_dict("records"), start=2):
-        where = f"{path}, row {number}"
+    for line, row in iterate_csv(path, (*STRING_COLUMNS, value)):
+        where = f"{path}, row {line}"
         string, note = corrections.get(row["string"], (row["string"], ""))
         rows.append(
             {
@@ -117,11 +116,12 @@ def read_strings(
                 "string": _filled(where, "string", string),
                 "note": note,
                 value: _number(where, value, row[value]),
-                "annotator": row.get("annotator"),
-                "source": row.get("source"),
+                "annotator": row.get("annotator") or None,
+                "source": row.get("source") or None,
+                "line": line,
             }
         )
-    columns = [*STRING_COLUMNS, "note", value, "annotator", "source"]
+    columns = [*STRING_COLUMNS, "note", value, "annotator", "source", "line"]
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
@@ -157,11 +157,11 @@ def read_ratings(path: Path | str, corrections: Mapping[str, tuple[str, str]]) -
     frame = read_strings(path, "human_rating", corrections)
     named = frame["annotator"].notna()
     if named.any() and not named.all():
-        number = int(np.flatnonzero(~named.to_numpy())[0]) + 2
+        number = frame.loc[~named, "line"].iloc[0]
         raise DataError(f"{path}, row {number}: no annotator, though other rows name one; add it")
     twice = frame.duplicated([*KEY, "annotator"])
     if twice.any():
-        number = int(np.flatnonzero(twice.to_numpy())[0]) + 2
+        number = frame.loc[twice, "line"].iloc[0]
         raise DataError(
             f"{path}, row {number}: the same string is rated twice"
             f"{' by one annotator' if named.any() else ', and no annotator is named'}; "

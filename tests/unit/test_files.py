@@ -20,6 +20,7 @@ from scripts.files import (
     DataError,
     atomic_write,
     dump_line,
+    iterate_csv,
     iterate_jsonl,
     parse_json,
     read_csv,
@@ -265,3 +266,31 @@ def test_checksum_of_a_file(tmp_path: Path, size: int) -> None:
     data = bytes(range(size))
     (tmp_path / "f").write_bytes(data)
     assert sha256_file(tmp_path / "f", chunk=10) == hashlib.sha256(data).hexdigest()
+
+
+def test_a_table_of_people_is_numbered_by_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(b'\xef\xbb\xbfa,b\r\n\r\n1,"two\r\nlines"\r\n,=1+1\n')
+    assert list(iterate_csv(path, ("b",))) == [
+        (3, {"a": "1", "b": "two\r\nlines"}),
+        (5, {"a": "", "b": "=1+1"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"row 1: no column b"),
+        (b"a,b,b\n1,2,3\n", "row 1: a column stands twice"),
+        (b"a,b\n\n1\n", "row 3: 1 cells, expected 2"),
+        (b"a,b\n1,2,3\n", "row 2: 3 cells, expected 2"),
+        (b"a,b\n1,\xff\n", "no CSV in UTF-8"),
+        (b'a,b\n1,2\n"3,4\n', "row 3 or later: no CSV"),
+        (b'"a,b\n', "row 1 or later: no CSV"),
+    ],
+)
+def test_a_table_that_people_spoilt(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"people.csv, .*{message}"):
+        list(iterate_csv(path, ("b",)))

@@ -97,7 +97,7 @@ def write_ratings(path: Path, rows: list[dict[str, Any]]) -> Path:
         ({"calendar": "Julian"}, r"row 3: calendar 'Julian'; known: "),
         ({"human_rating": "often"}, r"row 3: human_rating 'often' is no number"),
         ({"human_rating": "inf"}, r"row 3: human_rating 'inf' is no number"),
-        ({"human_rating": None}, "row 3: human_rating nan is no number"),
+        ({"human_rating": None}, "row 3: human_rating '' is no number"),
         ({"string": " "}, "row 3: string is empty"),
         ({"string": None}, "row 3: string is empty"),
         ({"string": "1.1.2023"}, "row 3: the same string is rated twice by one annotator"),
@@ -113,7 +113,7 @@ def test_rows_that_are_no_ratings(tmp_path: Path, change: dict[str, Any], messag
 
 def test_files_that_are_no_ratings(tmp_path: Path) -> None:
     path = write_ratings(tmp_path / "r.csv", [HEAD | {"string": "1.1.2023"}])
-    with pytest.raises(DataError, match=r"r\.csv: no column human_rating"):
+    with pytest.raises(DataError, match=r"r\.csv, row 1: no column human_rating"):
         read_ratings(path, {})
     with pytest.raises(DataError, match="no column printed, note"):
         read_corrections(path)

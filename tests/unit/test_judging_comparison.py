@@ -148,13 +148,14 @@ def test_labels_are_read_in_several_spellings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("model,verdict\nm,A\n", "row 1: columns"),
-        ("", "row 1: columns"),
+        ("model,verdict\nm,A\n", "row 1: no column mode, item_id, annotator"),
+        ("", "row 1: no column model, mode"),
+        (HEADER.replace("\n", ",note\n") + "m,non_thinking,i0,ann,A,x\n", "unknown column note"),
         (HEADER + "m,non_thinking,i0,ann,maybe\n", "row 2: verdict 'maybe'; use correct"),
         (HEADER + "m,non_thinking,i0,,A\n", "row 2: annotator empty"),
         (HEADER + "m,thinking,i0,ann,A\n", r"row 2: m \(thinking\) is not among"),
-        (HEADER + "m,non_thinking,i0,ann\n", "row 2: expected 5 cells"),
-        (HEADER + "m,non_thinking,i0,ann,A,B\n", "row 2: expected 5 cells"),
+        (HEADER + "m,non_thinking,i0,ann\n", "row 2: 4 cells, expected 5"),
+        (HEADER + "m,non_thinking,i0,ann,A,B\n", "row 2: 6 cells, expected 5"),
         (HEADER + 2 * "m,non_thinking,i0,ann,A\n", "row 3: ann labels this reply in row 2"),
         (HEADER + 'm,non_thinking,"i0,ann,A\n', "no CSV"),
     ],
