@@ -14,6 +14,8 @@ Conventions (docs/statistics.md has them with examples):
   section 8.6; Field & Welsh, JRSS B 69 (2007) 369-390).
 * Where every answer of a cell is right, or none, resampling shows no spread: the interval is then
   Wilson's for the number of seed questions.
+* `truncated_rate`: scored rows that the token limit cut before an answer; part of the rows that are
+  not attempted.
 * A single cell (one language, task and format) has one variant of each question: there the Wilson
   score interval (Wilson, JASA 22 (1927) 209-212) stands beside it.
 """
@@ -44,7 +46,7 @@ Floats = NDArray[np.float64]
 ACCURACY_COLUMNS = (
     *("model", "mode", "language", "task", "format", "n", "questions", "correct", "accuracy"),
     *("low", "high", "wilson_low", "wilson_high", "not_attempted_rate", "incorrect_rate"),
-    *("valid_response_rate", "unscored", "flag"),
+    *("valid_response_rate", "truncated_rate", "unscored", "flag"),
 )
 DATASET_COLUMNS = (
     *("task", "questions", "languages", "formats", "items", "items_expected", "by_source"),
@@ -52,10 +54,10 @@ DATASET_COLUMNS = (
 )
 SCORE_COLUMNS = (
     *("item_id", "question_id", "model", "mode", "task", "language", "format", "verdict"),
-    *("correct", "valid"),
+    *("correct", "valid", "category"),
 )
 # What is counted of every row, in this order.
-COUNTED = ("scored", "correct", "not_attempted", "incorrect", "valid", "unscored")
+COUNTED = ("scored", "correct", "not_attempted", "incorrect", "valid", "truncated", "unscored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,7 @@ def _indicators(rows: pd.DataFrame) -> Iterator[NDArray[np.bool_]]:
     yield scored & (verdict == "not_attempted").to_numpy(dtype=bool)
     yield scored & (verdict == "incorrect").to_numpy(dtype=bool)
     yield scored & rows["valid"].to_numpy(dtype=bool)
+    yield scored & (rows["category"] == "truncated").to_numpy(dtype=bool)
     yield ~scored
 
 
@@ -234,6 +237,7 @@ def _run_block(
         "not_attempted_rate": by_name["not_attempted"],
         "incorrect_rate": by_name["incorrect"],
         "valid_response_rate": by_name["valid"],
+        "truncated_rate": by_name["truncated"],
     }
     means = {name: with_margins(ratio(top, scored)) for name, top in values.items()}
     sums = {name: _with_sums(by_name[name]) for name in ("scored", "correct", "unscored")}
@@ -251,7 +255,7 @@ def _run_block(
     wilson = wilson_interval(sums["correct"].ravel(), sums["scored"].ravel(), settings.level)
     frame["wilson_low"] = np.where(single, wilson[0], NAN)
     frame["wilson_high"] = np.where(single, wilson[1], NAN)
-    for name in ("not_attempted_rate", "incorrect_rate", "valid_response_rate"):
+    for name in ("not_attempted_rate", "incorrect_rate", "valid_response_rate", "truncated_rate"):
         frame[name] = means[name].ravel()
     frame["unscored"] = sums["unscored"].ravel().astype(int)
     frame["flag"] = _flags(scored, sums["unscored"])

@@ -141,6 +141,9 @@ def scores(p: dict[str, Any], *, holes: bool = False) -> pd.DataFrame:
             frame["item_id"] = frame["question_id"] + frame["language"] + frame["format"]
             other = np.where(generator.random(len(frame)) < 0.2, "not_attempted", "incorrect")
             frame["verdict"] = np.where(right, "correct", other)
+            # Every second reply without an answer was cut by the token limit.
+            cut = (frame["verdict"] == "not_attempted") & (frame.index % 2 == 0)
+            frame["category"] = np.where(cut, "truncated", "judged")
             frames.append(frame)
     out = pd.concat(frames, ignore_index=True)
     out["correct"] = out["correct"].astype("boolean")

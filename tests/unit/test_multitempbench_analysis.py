@@ -194,6 +194,9 @@ def test_an_inference_error_is_wrong_and_neither_incorrect_nor_refused(
         accuracy_frame(changed, settings()), model="majority", language="en", task="relation"
     )
     assert cell["n"] == 48 and cell["valid_response_rate"] == pytest.approx(44 / 48)
+    part = changed[(changed["model"] == "majority") & (changed["task"] == "relation")]
+    cut = (part["category"] == "truncated") & (part["language"] == "en")
+    assert 0 < cut.sum() == round(cell["truncated_rate"] * 48)
     rates = cell["accuracy"] + cell["incorrect_rate"] + cell["not_attempted_rate"]
     assert rates == pytest.approx(44 / 48)
 

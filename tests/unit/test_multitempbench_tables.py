@@ -7,6 +7,7 @@ import math
 import shutil
 import subprocess
 import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from scripts import files
 from scripts.files import DataError
 from scripts.multitempbench import artefacts, examples, make_judge_examples, make_table, tables
 from scripts.multitempbench.tables import data, fragmentation, mechanism
+from scripts.multitempbench.tables.results import truncated_note
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES, TASKS
 from scripts.publishing import captions, paper
 from scripts.publishing.captions import Context
@@ -155,6 +157,21 @@ def test_accuracy_has_intervals_ranks_and_marks(worlds: dict[str, World]) -> Non
     assert [r.cells[0].value for r in best] == [max(values)]
     assert not any(c.rank for r in table.rows if r.baseline for c in r.cells)
     assert next(r.block for r in table.rows) == "Thinking"
+
+
+def test_accuracy_says_how_many_replies_the_limit_cut(worlds: dict[str, World]) -> None:
+    world = worlds["holes"]
+    frame = world.frames["accuracy"]
+    whole = frame[(frame["language"] == "all") & (frame["task"] == "all")]
+    whole = whole[
+        (whole["format"] == "all") & ~whole["model"].isin(["majority", "uniform", "solver"])
+    ]
+    least, most = whole["truncated_rate"].min(), whole["truncated_rate"].max()
+    assert 0 < least < most < 1
+    words = f"{100 * least:.1f} % to {100 * most:.1f} % of a model's."
+    assert any(note.endswith(words) for note in world.table("accuracy").notes)
+    rows = [replace(row, cells=()) for row in world.table("accuracy").rows if row.baseline]
+    assert truncated_note(rows) == []
 
 
 def test_a_format_that_nobody_answered_is_a_dash_with_a_reason(worlds: dict[str, World]) -> None:

@@ -19,10 +19,22 @@ from scripts.publishing.layouts import (
     value_of,
     why_missing,
 )
-from scripts.publishing.tables import Cell, Column, Row, Table, number, percent, rank_columns
+from scripts.publishing.tables import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    is_missing,
+    number,
+    percent,
+    rank_columns,
+)
 
 KEYS = ("model", "mode", "language", "task", "format")
-EXTRA = ("n", "questions", "unscored", "not_attempted_rate", "valid_response_rate")
+EXTRA = (
+    *("n", "questions", "unscored", "not_attempted_rate", "valid_response_rate"),
+    "truncated_rate",
+)
 SHORT_TASKS = {"date_arithmetic": "arith.", "time_zone": "zone", "relation": "relation"}
 
 
@@ -53,6 +65,26 @@ def incomplete_note(rows: Iterable[Row]) -> list[str]:
         "the CSV file has the counts."
     )
     return [words] * marked
+
+
+def truncated_note(rows: Iterable[Row]) -> list[str]:
+    """How many replies of the models the token limit cut before an answer; none where it cut none.
+
+    Read from the last column, the average.
+    """
+    found = [
+        float(str(value))
+        for row in rows
+        if not row.baseline
+        for name, value in row.cells[-1].extra
+        if name == "truncated_rate" and not is_missing(value)
+    ]
+    if not found or max(found) == 0:
+        return []
+    return [
+        "Replies that the token limit cut before an answer, which are not right: "
+        f"{percent(min(found))} % to {percent(max(found))} % of a model's."
+    ]
 
 
 def average_words(context: Context) -> str:
@@ -89,7 +121,7 @@ def accuracy(frames: Frames, context: Context) -> Table:
         ("Model",),
         columns,
         rows,
-        (wording.interval_words(context), *incomplete_note(rows)),
+        (wording.interval_words(context), *truncated_note(rows), *incomplete_note(rows)),
         short_caption="Accuracy by language",
     )
 
