@@ -4,7 +4,8 @@ Two-way: the covariance over clusters of the first kind, plus that of the second
 their intersections (Cameron, Gelbach & Miller, J. Business & Economic Statistics 29 (2011)
 238-249, equation 2.12). Finite-sample correction: each of the three is multiplied by
 G/(G - 1) * (N - 1)/(N - K) with its own number of clusters G (their section 2.3; "CR1"). The sum
-need not be positive: negative eigenvalues are set to zero (their section 2.3). Tests use the t
+need not be positive: negative eigenvalues are set to zero (their section 2.3), here those of the
+sum scaled to a unit diagonal, so that the units of the predictors play no part. Tests use the t
 distribution with min(G) - 1 degrees of freedom (Cameron & Miller, J. Human Resources 50 (2015)
 317-372, section VI.D).
 """
@@ -26,8 +27,8 @@ class ClusterRobust(NamedTuple):
     """Covariance (terms x terms), standard errors, two-sided p, and what they rest on.
 
     `clusters`: number of clusters of each kind; `repaired`: a negative eigenvalue was set to zero.
-    The standard errors and p are NaN where no kind has more clusters than there are coefficients:
-    the covariance then has too low a rank to mean anything.
+    The standard errors and p are NaN where some kind has no more clusters than there are
+    coefficients: its part of the covariance then has too low a rank to mean anything.
     """
 
     covariance: Floats

@@ -267,7 +267,7 @@ def regression(frames: Frames, context: Context) -> Table:
         "Outcome: whether a reply is right. mDFR and linearity are z-scored over cells; resource "
         "is −0.5 (low) or +0.5 (high). Below β: its interval from the model's SE.",
         "Clustered: two-way cluster-robust over seed questions and models. Permutation: p of "
-        "shuffling mDFR over tokenisers and linearity over models"
+        "shuffling mDFR over tokenisers, within each language, and linearity over models"
         + _permutations(context)
         + ". The predictors have few distinct values behind many rows.",
         *_fit_notes(rows_of(frames["regression_fits"]), variances),
