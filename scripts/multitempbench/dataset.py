@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
+from scripts.files import parse_json
+from scripts.multitempbench.recomputation import PRESENT_YEAR, standard_offset
 from scripts.multitempbench.tasks import LANGUAGE_LABELS, TASKS
 from scripts.publishing.croissant import Column, DataSet, Table, licence_lines, licences, record
 from scripts.records import Item, canonical_json
@@ -67,13 +70,44 @@ def flat_row(item: Item) -> dict[str, Any]:
     return {column.name: values[column.name] for column in COLUMNS}
 
 
+def offset_words(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The offsets behind the golds of time-zone questions, each zone's once; empty without one.
+
+    `rows` as of `flat_row`. The paper names no offsets; docs/curation.md has the evidence.
+    """
+    operations = [parse_json(row["operation"]) for row in rows]
+    asked = [each for each in operations if each["kind"] == "time_zone"]
+    if not asked:
+        return ""
+    zones = sorted({each[end] for each in asked for end in ("from", "to")})
+    listed = ", ".join(f"{zone} {_signed(standard_offset(zone))}" for zone in zones)
+    words = (
+        f"Right answers of the time-zone questions follow the standard offsets of {PRESENT_YEAR}, "
+        f"without daylight saving: {listed}."
+    )
+    if any(each["offsets"] != "standard" for each in asked):
+        words += (
+            " Where `operation` names local_mean_time, the source's answer follows what the tz "
+            "database says for that day, and the standard offsets' answer is accepted beside it."
+        )
+    return words
+
+
+def _signed(offset: timedelta) -> str:
+    """An offset from UTC as +05:45 or -03:30."""
+    minutes = round(offset.total_seconds() / 60)
+    hours, rest = divmod(abs(minutes), 60)
+    return f"{'-' if minutes < 0 else '+'}{hours:02d}:{rest:02d}"
+
+
 def croissant(
     files: Mapping[str, bytes],
+    rows: Iterable[Mapping[str, Any]],
     corpora: Mapping[str, Mapping[str, Any]],
     languages: Sequence[str],
     seed: int,
 ) -> dict[str, Any]:
-    """The Croissant record (JSON-LD) of the files `{task}.jsonl`, given with their bytes.
+    """The Croissant record (JSON-LD) of the files `{task}.jsonl`, given with their bytes and rows.
 
     `corpora` are the configuration's entries of the question sources: their licences are the data
     set's.
@@ -81,7 +115,7 @@ def croissant(
     tables = [Table(name, task.description, COLUMNS) for name, task in TASKS.items()]
     data_set = DataSet(
         name=NAME,
-        description=f"{DESCRIPTION} Seed {seed}.",
+        description=" ".join(filter(None, (f"{DESCRIPTION} Seed {seed}.", offset_words(rows)))),
         version=VERSION,
         licences=licences(corpora),
         languages=languages,

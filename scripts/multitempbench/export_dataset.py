@@ -27,7 +27,8 @@ def main(snakemake: Any) -> None:
         with atomic_write(target, "wb") as handle:
             handle.write(files[Path(target).name])
         rows += flat
-    write_json(output.croissant, croissant(files, params.corpora, params.languages, params.seed))
+    record = croissant(files, rows, params.corpora, params.languages, params.seed)
+    write_json(output.croissant, record)
     write_text(output.licences, licence_note(params.corpora, rows))
 
 

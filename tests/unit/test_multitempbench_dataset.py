@@ -9,7 +9,7 @@ from multitempbench_material import own_items
 
 from scripts.files import iterate_jsonl, write_records
 from scripts.multitempbench import export_dataset
-from scripts.multitempbench.dataset import COLUMNS, flat_row
+from scripts.multitempbench.dataset import COLUMNS, flat_row, offset_words
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES, TASKS
 
 CORPORA = {
@@ -72,6 +72,17 @@ def test_croissant_is_valid_and_its_checksums_are_right(exported):
         data = (exported.first / file["contentUrl"]).read_bytes()
         assert hashlib.sha256(data).hexdigest() == file["sha256"]
     assert "datePublished" not in record
+    assert "Asia/Kathmandu +05:45" in record["description"]
+    assert "America/St_Johns -03:30" in record["description"]
+    assert "local_mean_time" not in record["description"]
+
+
+def test_offsets_of_an_old_day_are_said_to_be_the_sources():
+    operation = {"kind": "time_zone", "from": "Asia/Singapore", "to": "UTC"}
+    rows = [{"operation": json.dumps({**operation, "offsets": "local_mean_time"})}]
+    assert "Asia/Singapore +08:00, UTC +00:00." in offset_words(rows)
+    assert "local_mean_time" in offset_words(rows)
+    assert offset_words([{"operation": json.dumps({"kind": "none"})}]) == ""
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -174,6 +174,21 @@ def test_accuracy_says_how_many_replies_the_limit_cut(worlds: dict[str, World]) 
     assert truncated_note(rows) == []
 
 
+def test_a_rated_string_hides_nothing(worlds: dict[str, World]) -> None:
+    frames = dict(worlds["embedded"].frames)
+    frame = frames["fragmentation_examples"].copy()
+    frame.loc[frame.index[0], "string"] = "\u202e1.1.\x00\\input{x}<b>"
+    frames["fragmentation_examples"] = frame
+    context = worlds["embedded"].context
+    for table in (
+        fragmentation.fragmentation_examples(frames, context),
+        fragmentation.fragmentation_ratings(frames, context),
+    ):
+        cell = table.rows[0].cells[0]
+        assert cell.value == cell.text == "<U+202E>1.1.<U+0000>\\input{x}<b>"
+        assert r"\input{x}" not in to_latex(table) and "<b>" not in to_html(table)
+
+
 def test_a_format_that_nobody_answered_is_a_dash_with_a_reason(worlds: dict[str, World]) -> None:
     table = worlds["holes"].table("accuracy_formats")
     cell = cell_of(table, "GPT-4o", "de.ISO")

@@ -33,6 +33,7 @@ from scripts.publishing.tables import (
     piece_cell,
     whole,
 )
+from scripts.publishing.text import visible
 
 NO_TOKENISER = "the model has no readable tokeniser"
 NOT_PUBLISHED = "the paper has no such value"
@@ -213,9 +214,15 @@ def _example_row(row: Mapping[str, Any]) -> Row:
     parts = (number(row[name], two) for name in ("split", "delimiter", "inflation", "theta"))
     scores = (number(row[name], two) for name in ("mdfr", "mdfr_as_published"))
     printed = number(row["published"], two, reason=NOT_PUBLISHED)
-    string = Cell(str(row["string"]), str(row["string"]))
+    string = _string_cell(row["string"])
     cut = (piece_cell(pieces_of(row["units"], where)), piece_cell(pieces_of(row["pieces"], where)))
     return Row(stub, (string, *cut, *counts, *parts, *scores, printed))
+
+
+def _string_cell(string: object) -> Cell:
+    """A date string of a table or of somebody's file of ratings, nothing in it hidden."""
+    seen = visible(str(string))
+    return Cell(seen, seen)
 
 
 def _calendar(name: object) -> str:
@@ -246,7 +253,7 @@ def fragmentation_ratings(frames: Frames, context: Context) -> Table:
             continue
         where = f"fragmentation_examples.csv, string {row['string']!r}"
         cells = (
-            Cell(str(row["string"]), str(row["string"])),
+            _string_cell(row["string"]),
             piece_cell(pieces_of(row["pieces"], where)),
             number(row["mdfr"], two),
             number(row["mdfr_as_published"], two),
