@@ -87,6 +87,7 @@ HOUR_WORD = rf"(?<!{LETTER})(?:{alternatives(HOUR_WORDS)})(?!{LETTER})"
 _DIGITS = re.compile(
     r"(?:(?<![\w)\d])(?P<sign>-)(?=\d))?(?<!\d)(?<!\d[.,])"
     r"(?P<value>\d{1,3}(?P<group>[,.])\d{3}(?:(?P=group)\d{3}){0,4}(?!\d)"
+    r"(?:(?!(?P=group))[,.](?P<rest>\d{1,10})(?!\d))?"
     r"|\d{1,15}(?:[.,]\d{1,10})?(?!\d))"
 )
 _SPELLED = re.compile(rf"{WORD}|[〇零一二两兩三四五六七八九十百千]{{1,9}}")
@@ -136,11 +137,14 @@ def chinese_integer(text: str) -> int | None:
 
 def _decimals(match: re.Match[str]) -> tuple[Decimal, ...]:
     """Every reading of the separators: 1.234 is 1234 and 1.234."""
-    value, group = match["value"], match["group"]
+    value, group, rest = match["value"], match["group"], match["rest"]
     readings: set[Decimal] = set()
-    if group:
+    if group and rest:
+        whole = value.removesuffix(rest)[:-1].replace(group, "")
+        readings.add(Decimal(f"{whole}.{rest}"))
+    elif group:
         readings.add(Decimal(value.replace(group, "")))
-    if not group or value.count(group) == 1:
+    if not group or (value.count(group) == 1 and not rest):
         readings.add(Decimal(value.replace(",", ".")))
     return tuple(sorted(-r if match["sign"] else r for r in readings))
 
