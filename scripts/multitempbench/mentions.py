@@ -14,18 +14,23 @@ to 12 the order of day and month is not in the text: it is refused unless the so
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from scripts.dates.languages import ENGLISH
+
 Order = Literal["mdy", "dmy"] | None
 
-_MONTHS = {name: number for number, name in enumerate(calendar.month_name) if name}
-_MONTHS |= {name: number for number, name in enumerate(calendar.month_abbr) if name}
-_MONTHS["Sept"] = 9
+# Not those of the `calendar` module, which speaks the language of the process's locale.
+_MONTHS = {
+    name: number
+    for names in (ENGLISH.gregorian_months, ENGLISH.abbreviations)
+    for number, spellings in enumerate(names, start=1)
+    for name in spellings
+}
 _NAME = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
 _ORDINAL = r"(?:st|nd|rd|th)?"
 _DATE = re.compile(

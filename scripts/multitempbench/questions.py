@@ -96,12 +96,18 @@ class SeedQuestion(Record):
             ),
         ]
         try:
-            for text in self.dates:
-                date.fromisoformat(text)
-            for text in self.times:
-                time.fromisoformat(text)
+            plain = [date.fromisoformat(text).isoformat() for text in self.dates]
+            plain += [time.fromisoformat(text).strftime("%H:%M") for text in self.times]
         except (TypeError, ValueError) as error:
             return f"not a date or time: {error}"
+        # Python reads 20240302 and 2024-W09-6 as well, which would be written as they stand.
+        other = [
+            text
+            for text, form in zip([*self.dates, *self.times], plain, strict=True)
+            if text != form
+        ]
+        if other:
+            return f"{other[0]!r} is not written as YYYY-MM-DD or HH:MM"
         return next((message for is_wrong, message in wrong if is_wrong), "")
 
 

@@ -44,6 +44,11 @@ GREEDY = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
 
 _BRACE = re.compile(r"[{}]")
 _TOUCHING = re.compile(r"\}\{|[0-9A-Za-z]\{|\}[0-9A-Za-z]")
+# Control characters but line ends, lone surrogates, embeddings and overrides of direction. Single
+# marks of direction and joiners belong to good Arabic text.
+_HIDDEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 _LONG_NUMBER = re.compile(r"\d{3,}")
 # Least share of the letters that must be of the language's own script; names may stay Latin.
 _SCRIPTS = {"ar": ("ARABIC", 0.5), "zh": ("CJK", 0.5)}
@@ -180,6 +185,7 @@ def translation_problem(source: str, text: str, language: str, style: str | None
         "is much shorter than the source": len(source) > 2 * _LENGTH_RATIO * len(text),
         "still holds a part of a mark": _has_mark_left(source, text, style),
         "is not in the script of the language": not _in_script(text, language),
+        "holds a control character or an override of direction": _HIDDEN.search(text) is not None,
     }
     found = next((message for message, is_wrong in checks.items() if is_wrong), "")
     new = sorted(set(_numbers(text)) - set(_numbers(source)))

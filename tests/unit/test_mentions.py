@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import runpy
 from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.multitempbench import mentions
 from scripts.multitempbench.mentions import Order, find_dates, find_times, place
 
 
@@ -36,6 +38,17 @@ def test_forms(text: str, day: str, style: str) -> None:
     assert not set(text[mention.start : mention.end]) & set("?()")
     assert text[mention.start].isalnum()
     assert text[mention.end - 1].isalnum()
+
+
+def test_month_names_do_not_hang_on_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calendar.month_name", ["", *"abcdefghijkl"])
+    monkeypatch.setattr("calendar.month_abbr", ["", *"abcdefghijkl"])
+    fresh = runpy.run_path(str(mentions.__file__))
+    names = "January February March April May June July August September October November December"
+    texts = [f"{form} 7, 1322" for name in names.split() for form in (name, name[:3])]
+    found = [fresh["find_dates"](text).dates[0].value for text in [*texts, "Sept. 7, 1322"]]
+    months = [month for month in range(1, 13) for _ in range(2)]
+    assert found == [f"1322-{month:02d}-07" for month in [*months, 9]]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,8 @@ def test_a_claim_is_a_list_of_relations(claim):
         ({"answer": {"kind": "poem", "value": ""}}, "kind"),
         ({"answer": {"kind": "date"}}, "value"),
         ({"dates": ["2023-02-29"]}, "not a date"),
+        ({"dates": ["20240302"]}, "'20240302' is not written as YYYY-MM-DD"),
+        ({"times": ["0630"], "text": "At {t1} on {d1}?"}, "'0630' is not written as"),
         ({"times": ["25:00"], "text": "At {t1} on {d1}?"}, "not a date or time"),
     ],
 )

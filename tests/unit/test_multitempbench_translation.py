@@ -157,6 +157,10 @@ def test_placeholders_survive_exactly(text, message):
         ("Welches Datum ist 2024 21 Tage nach {d1}?", "de", "2024"),
         ("ما هو التاريخ بعد ٢٠٢٤ يومًا من {d1}؟", "ar", "2024"),
         ("ما هو التاريخ بعد ٢١ يومًا من {d1}؟", "ar", ""),
+        ("ما هو التاريخ بعد ٢١ يومًا من \u200f{d1}؟", "ar", ""),
+        ("ما هو التاريخ \u202eبعد ٢١ يومًا من {d1}؟", "ar", "override of direction"),
+        ("Welches Datum ist 21 Tage nach {d1}\x00?", "de", "control character"),
+        ("Welches Datum ist 21 Tage nach {d1}\ud800?", "de", "control character"),
     ],
 )
 def test_what_is_no_translation(text, language, message):
