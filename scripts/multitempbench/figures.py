@@ -316,7 +316,9 @@ def _forest(
 ) -> None:
     """Estimates of one fit with the model's and the cluster-robust interval."""
     fit, shift = place
-    quantile = float(stats.norm.ppf(0.5 + context.level / 2))
+    # The same t distribution as in the test of the column p_cluster (statistics/cluster.py).
+    clusters = min(number_of(fit.row, "seed_questions"), number_of(fit.row, "models"))
+    quantile = float(stats.t.ppf(0.5 + context.level / 2, clusters - 1))
     for row in rows_of(part):
         y = terms.index(str(row["term"])) + shift
         b = number_of(row, "estimate")

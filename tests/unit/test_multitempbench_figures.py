@@ -159,6 +159,9 @@ def test_the_forest_shows_one_fit_a_predictor_and_both_intervals(runs: dict) -> 
     assert labels[-1] == "mDFR × linearity × resource"
     widths = sorted({line.get_linewidth() for line in left.get_lines()})
     assert 0.7 in widths and 2.2 in widths
+    # 19 models are the fewest clusters: the interval is that of t with 18 degrees of freedom.
+    robust = [line.get_xdata() for line in left.get_lines() if line.get_linewidth() == 0.7]
+    assert robust[0][1] - robust[0][0] == pytest.approx(2 * 2.1009 * 0.06, rel=1e-4)
     assert "285,000 replies, 19 models, 40 tokeniser-language pairs" in drawing.caption
     slopes = [line for line in right.get_lines() if line.get_linewidth() == 2.2]
     assert len(slopes) == 2 * 4
