@@ -22,7 +22,13 @@ from scripts.judging.score_files import ScoringError
 from scripts.multitempbench import compare_judges, gather_scores, judge_responses, score_responses
 from scripts.multitempbench.judging import judge_by_model, judge_by_rule
 from scripts.multitempbench.prompts import load_prompts
-from scripts.multitempbench.scoring import CATEGORIES, SCORE_DTYPES, read_scores, score_frame
+from scripts.multitempbench.scoring import (
+    CATEGORIES,
+    SCORE_DTYPES,
+    read_scores,
+    score_frame,
+    without_cut_number,
+)
 from scripts.records import Item, Judgement, Request, Response
 
 TASK = "date_arithmetic"
@@ -368,3 +374,30 @@ def test_an_answer_of_another_item_is_wrong() -> None:
     for item, other in zip(items, items[40:], strict=False):
         if not set(item.gold["accepted"]) & set(other.gold["accepted"]):
             assert judge_item(item, str(other.gold["answer"])).verdict == "incorrect"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("The answer is 10", "The answer is "),
+        ("It was 1,00", "It was "),
+        ("31/12/20", "31/12/"),
+        ("31/12/2025", "31/12/2025"),
+        ("am 31.12.2025", "am 31.12.2025"),
+        ("2025-12-31", "2025-12-31"),
+        ("2025-12-3", "2025-12"),
+        ("at 20:30", "at 20:30"),
+        ("at 20:3", "at 20:"),
+        ("3rd of July 2023", "3rd of July 2023"),
+        ("03. Juli des Jahres 2023", "03. Juli des Jahres 2023"),
+        ("3 July 202", "3 July "),
+        ("٣ يوليو ٢٠٢٣", "٣ يوليو ٢٠٢٣"),
+        ("٣ يوليو ٢٠", "٣ يوليو "),
+        ("in 2023", "in "),
+        ("10 days", "10 days"),
+        ("10.", "10."),
+        ("", ""),
+    ],
+)
+def test_a_number_at_the_limit_may_go_on(text: str, kept: str) -> None:
+    assert without_cut_number(text) == kept
