@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,11 @@ COPIED = (
 )
 
 
+def as_prompt(messages: list[dict[str, str]]) -> str:
+    """Messages as the server counts them."""
+    return json.dumps(messages, sort_keys=True)
+
+
 class CountingServer(ThreadingHTTPServer):
     """An OpenAI-compatible server whose answer depends on the prompt alone; it keeps count."""
 
@@ -40,8 +45,14 @@ class CountingServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: Counter[str] = Counter()
-        self.prompts: Counter[str] = Counter()
-        self.delay = 0.0
+        # The same requests by (model, messages as JSON).
+        self.prompts: Counter[tuple[str, str]] = Counter()
+        # How a model answers a prompt with this digest; any other one answers as SyntaxBench asks.
+        self.replies: dict[str, Callable[[str], str]] = {}
+        # Seconds that a model waits before it answers.
+        self.delays: dict[str, float] = {}
+        # Jobs ask at the same time.
+        self.lock = threading.Lock()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -54,24 +65,29 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        time.sleep(self.server.delay)
-        prompt = json.dumps(body["messages"], sort_keys=True)
-        digest = hashlib.sha256((body["model"] + prompt).encode()).hexdigest()
-        self.server.asked[body["model"]] += 1
-        self.server.prompts[digest] += 1
-        result: Any = int(digest[:2], 16) % 12
-        if "yes" in body["messages"][0]["content"].lower():
-            result = ("yes", "no")[int(digest[0], 16) % 2]
+        model, prompt = body["model"], as_prompt(body["messages"])
+        time.sleep(self.server.delays.get(model, 0.0))
+        digest = hashlib.sha256((model + prompt).encode()).hexdigest()
+        with self.server.lock:
+            self.server.asked[model] += 1
+            self.server.prompts[model, prompt] += 1
+        if model in self.server.replies:
+            content = self.server.replies[model](digest)
+        else:
+            result: Any = int(digest[:2], 16) % 12
+            if "yes" in body["messages"][0]["content"].lower():
+                result = ("yes", "no")[int(digest[0], 16) % 2]
+            content = json.dumps({"result": result})
         reply = {
             "id": "x",
             "object": "chat.completion",
             "created": 0,
-            "model": body["model"],
+            "model": model,
             "choices": [
                 {
                     "index": 0,
                     "finish_reason": "stop",
-                    "message": {"role": "assistant", "content": json.dumps({"result": result})},
+                    "message": {"role": "assistant", "content": content},
                 }
             ],
             "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
@@ -125,9 +141,15 @@ def run_snakemake(root: Path, *arguments: str) -> subprocess.CompletedProcess[st
 class Project:
     """A checkout with a tiny configuration in which Snakemake is run."""
 
+    benchmark = "syntaxbench"
+    targets: tuple[str, ...] = ("statistics",)
+
     def __init__(self, root: Path, server: CountingServer) -> None:
         self.root = root
         self.server = server
+        # Requests of the first run, and those that `asked` counted last.
+        self.first_asked: Counter[str] = Counter()
+        self.prompts: Counter[tuple[str, str]] = Counter()
 
     @classmethod
     def create(cls, root: Path, server: CountingServer) -> Project:
@@ -181,7 +203,7 @@ class Project:
         path.write_text(text.replace(old, new, 1))
 
     def command(self, *arguments: str) -> list[str]:
-        return [str(SNAKEMAKE), "--cores", "2", "statistics", *arguments]
+        return [str(SNAKEMAKE), "--cores", "2", *self.targets, *arguments]
 
     def run(self, *arguments: str, fails: bool = False) -> list[str]:
         """Run Snakemake; return the names of the rules that ran, one entry a job."""
@@ -195,19 +217,27 @@ class Project:
         return self.run("--dry-run")
 
     def asked(self) -> Counter[str]:
-        """Requests per model since the last call."""
+        """Requests per model since the last call; `prompts` has them one by one."""
         counted = Counter(self.server.asked)
+        self.prompts = Counter(self.server.prompts)
         self.server.asked.clear()
+        self.server.prompts.clear()
         return counted
 
     def contents(self) -> dict[str, bytes]:
         """Bytes of every output that must not depend on when and how it was built."""
-        results = self.root / "results" / "syntaxbench"
+        results = self.root / "results" / self.benchmark
         return {
             str(p.relative_to(results)): p.read_bytes()
             for p in sorted(results.rglob("*"))
             if p.is_file()
         }
+
+    def fresh(self, to: Path) -> Project:
+        """The project as this one began: the same code, also where the checkout has changed."""
+        made = shutil.ignore_patterns(".snakemake", "__pycache__", "results")
+        shutil.copytree(self.root, to, ignore=made)
+        return type(self)(to, self.server)
 
     def copy(self, to: Path) -> Project:
         """A clone with the results but without Snakemake's memory, files as new as a clone's."""
@@ -215,7 +245,7 @@ class Project:
         for path in to.rglob("*"):
             if path.is_file() and not path.is_relative_to(to / "results"):
                 os.utime(path)
-        return Project(to, self.server)
+        return type(self)(to, self.server)
 
 
 @pytest.fixture(scope="session")
@@ -249,7 +279,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> P
     """The tiny matrix, built once; tests change copies of it."""
     project = Project.create(tmp_path_factory.mktemp("tiny") / "project", server)
     project.run()
-    project.first_asked = project.asked()  # type: ignore[attr-defined]
+    project.first_asked = project.asked()
     return project
 
 
@@ -257,6 +287,6 @@ def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> P
 def project(built: Project, tmp_path: Path) -> Project:
     """A private copy of the built project, Snakemake's memory included."""
     shutil.copytree(built.root, tmp_path / "project")
-    built.server.asked.clear()
-    built.server.delay = 0.0
-    return Project(tmp_path / "project", built.server)
+    built.asked()
+    built.server.delays.clear()
+    return type(built)(tmp_path / "project", built.server)

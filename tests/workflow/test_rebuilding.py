@@ -20,7 +20,7 @@ COUNT_REQUESTS, LETTER_REQUESTS = 12, 16
 
 
 def test_first_run_asks_every_request_once(built: Project) -> None:
-    assert built.first_asked == {"first": COUNT_REQUESTS + LETTER_REQUESTS}  # type: ignore[attr-defined]
+    assert built.first_asked == {"first": COUNT_REQUESTS + LETTER_REQUESTS}
 
 
 def test_unchanged_project_runs_no_job(project: Project) -> None:
@@ -131,9 +131,9 @@ def test_more_items_generate_only_the_new_ones(project: Project) -> None:
 
 
 def test_killed_inference_resumes(built: Project, tmp_path: Path, server: CountingServer) -> None:
-    project = Project.create(tmp_path / "killed", server)
+    project = built.fresh(tmp_path / "killed")
     server.asked.clear()
-    server.delay = 0.2
+    server.delays["first"] = 0.2
     process = subprocess.Popen(
         project.command(),
         cwd=project.root,
@@ -154,7 +154,7 @@ def test_killed_inference_resumes(built: Project, tmp_path: Path, server: Counti
     store = next((project.root / "results" / "store").rglob("*.jsonl"))
     stored = store.read_bytes().count(b"\n")
     assert 0 < stored < COUNT_REQUESTS + LETTER_REQUESTS
-    server.delay = 0.0
+    server.delays.clear()
     server.asked.clear()
     project.run("--unlock")
     project.run()
