@@ -110,7 +110,8 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
     return clean
 
 
-def _imported_modules(path: Path, root: Path) -> set[str]:
+@cache
+def _imported_modules(path: Path, root: Path) -> frozenset[str]:
     """Dotted names of everything a file imports, wherever the statement stands."""
     names: set[str] = set()
     for node in ast.walk(_parse(path)):
@@ -122,7 +123,7 @@ def _imported_modules(path: Path, root: Path) -> set[str]:
             # `from package import module` names a module; `from module import name` does not, and
             # then the longer name is simply not found.
             names |= {f"{base}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def _absolute_base(node: ast.ImportFrom, path: Path, root: Path) -> str:
@@ -133,7 +134,8 @@ def _absolute_base(node: ast.ImportFrom, path: Path, root: Path) -> str:
     return ".".join([*package, *([node.module] if node.module else [])])
 
 
-def _local_imports(path: Path, root: Path) -> list[Path]:
+@cache
+def _local_imports(path: Path, root: Path) -> tuple[Path, ...]:
     found: set[Path] = set()
     for name in _imported_modules(path, root):
         parts = name.split(".")
@@ -145,4 +147,4 @@ def _local_imports(path: Path, root: Path) -> list[Path]:
             for candidate in (stem.with_suffix(".py"), stem / "__init__.py"):
                 if candidate.exists():
                     found.add(candidate.resolve())
-    return sorted(found)
+    return tuple(sorted(found))
