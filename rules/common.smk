@@ -237,8 +237,11 @@ def mtb_files(pattern, runs):
 
 
 def mtb_manifests():
-    """Manifests of all inference of MultiTempBench: answers and hidden states."""
+    """Manifests of all inference of MultiTempBench: answers, hidden states, judging models."""
     answers = [f"{model}.{mode}" for model, mode in MTB_RUNS]
     states = [f"states/{name}" for name in MTB_PROBED]
+    verdicts = [
+        f"judges/{judge}/{run}" for judge in MTB_MODEL_JUDGES for run in answers
+    ]
     folder = f"{RESULTS}/manifests/multitempbench"
-    return [f"{folder}/{name}.json" for name in answers + states]
+    return [f"{folder}/{name}.json" for name in answers + states + verdicts]
