@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from example_replies import Run
 
 from scripts import files
+from scripts.multitempbench import artefacts as dates
 from scripts.publishing import collect_numbers, compile_paper, make_roster, paper
 from scripts.syntaxbench import artefacts, make_examples, make_figure, make_table
 
@@ -235,3 +237,16 @@ def test_report_captions_render_from_the_parameters(name: str) -> None:
     if name in ("table", "figure"):
         assert "seed\n42" in text or "seed 42" in text
         assert "10000 bootstrap resamples" in text
+
+
+def test_every_table_and_figure_stands_in_the_paper_once() -> None:
+    text = "\n".join(path.read_text() for path in sorted((ROOT / "paper").rglob("*.tex")))
+    for benchmark, tables, figures in (
+        ("syntaxbench", {*artefacts.TABLES, "examples"}, set(artefacts.FIGURES)),
+        ("multitempbench", {*dates.TABLES, *dates.OWN_RULE}, set(dates.FIGURES)),
+    ):
+        for kind, names in (("table", tables), ("figure", figures)):
+            found = re.findall(rf"\\\\result{kind}\{{{benchmark}\}}\{{(\w+)\}}", text)
+            assert set(found) == names, f"{benchmark}, {kind}s"
+            # A table that the kind of run moves to the appendix is named twice, under a condition.
+            assert max(map(found.count, found)) <= 2
