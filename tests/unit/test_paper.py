@@ -246,7 +246,7 @@ def test_every_table_and_figure_stands_in_the_paper_once() -> None:
         ("multitempbench", {*dates.TABLES, *dates.OWN_RULE}, set(dates.FIGURES)),
     ):
         for kind, names in (("table", tables), ("figure", figures)):
-            found = re.findall(rf"\\\\result{kind}\{{{benchmark}\}}\{{(\w+)\}}", text)
+            found = re.findall(rf"\\result{kind}\{{{benchmark}\}}\{{(\w+)\}}", text)
             assert set(found) == names, f"{benchmark}, {kind}s"
             # A table that the kind of run moves to the appendix is named twice, under a condition.
             assert max(map(found.count, found)) <= 2
