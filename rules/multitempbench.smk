@@ -158,6 +158,8 @@ rule multitempbench_run_model:
         f"{RESULTS}/logs/multitempbench/run_model/{{model}}.{{mode}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/multitempbench/run_model/{{model}}.{{mode}}.tsv"
+    # The longest jobs first, so that the short ones fill the gaps.
+    priority: 10
     conda:
         environment
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
@@ -231,6 +233,8 @@ rule multitempbench_judge_by_model:
         f"{RESULTS}/benchmarks/multitempbench/judge_by_model/{{judge}}/{{model}}.{{mode}}.tsv"
     wildcard_constraints:
         judge="|".join(map(re.escape, MTB_MODEL_JUDGES)) or "none",
+    # The longest jobs first, so that the short ones fill the gaps.
+    priority: 10
     conda:
         judge_environment
     threads: lambda wildcards: MODELS[wildcards.judge].get("threads", 1)

@@ -14,6 +14,8 @@ rule multitempbench_extract_states:
         f"{RESULTS}/logs/multitempbench/extract_states/{{model}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/multitempbench/extract_states/{{model}}.tsv"
+    # The longest jobs first, so that the short ones fill the gaps.
+    priority: 10
     conda:
         "../envs/core.yaml"
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)

@@ -99,6 +99,8 @@ rule syntaxbench_run_model:
         f"{RESULTS}/logs/syntaxbench/run_model/{{model}}.{{mode}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/syntaxbench/run_model/{{model}}.{{mode}}.tsv"
+    # The longest jobs first, so that the short ones fill the gaps.
+    priority: 10
     conda:
         environment
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
