@@ -71,11 +71,10 @@ class Translation(Record):
     reviewed: bool
 
     def check(self) -> None:
-        """Raise RecordError for an unknown language or a `reviewed` that is no truth value."""
-        if self.language not in LANGUAGES:
-            raise RecordError(f"{self.question_id}: language {self.language!r} is unknown")
-        if not isinstance(self.text, str) or not isinstance(self.reviewed, bool):
-            raise RecordError(f"{self.question_id}: text or reviewed has the wrong type")
+        """Raise RecordError for an unknown language, a field of the wrong type, a hidden sign."""
+        _check_text(self.question_id, self.language, self.text)
+        if not isinstance(self.translator, str) or not isinstance(self.reviewed, bool):
+            raise RecordError(f"{self.question_id}: translator or reviewed has the wrong type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +87,31 @@ class Override(Record):
     reviewer: str
 
     def check(self) -> None:
-        """Raise RecordError for an unknown language or a field that is no text."""
-        if self.language not in LANGUAGES:
-            raise RecordError(f"{self.question_id}: language {self.language!r} is unknown")
-        if not isinstance(self.text, str) or not isinstance(self.reviewer, str):
-            raise RecordError(f"{self.question_id}: text or reviewer is no text")
+        """Raise RecordError for an unknown language, a field that is no text, a hidden sign.
+
+        A row without a reviewer is one that nobody has filled in: it would count as reviewed.
+        """
+        _check_text(self.question_id, self.language, self.text)
+        if not isinstance(self.reviewer, str):
+            raise RecordError(f"{self.question_id}: reviewer is no text")
+        if not self.reviewer.strip():
+            raise RecordError(
+                f"{self.question_id}: reviewer is empty; translate the text and name the reviewer"
+            )
+
+
+def _check_text(question_id: object, language: object, text: object) -> None:
+    if not isinstance(question_id, str):
+        raise RecordError(f"question_id {question_id!r} is no text")
+    if language not in LANGUAGES:
+        raise RecordError(f"{question_id}: language {language!r} is unknown")
+    if not isinstance(text, str):
+        raise RecordError(f"{question_id}: text is no text")
+    if hidden := _HIDDEN.search(text):
+        raise RecordError(
+            f"{question_id}: text holds U+{ord(hidden[0]):04X}, a control character or an override "
+            "of direction; remove it"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +139,25 @@ class TranslationError(DataError):
             f"{len(lines)} question(s) have no usable translation:\n  "
             + "\n  ".join(lines[:SHOWN])
             + more
-            + "\nput a row for each into the overrides file, with the text translated and every "
-            + f"placeholder kept (the log has all rows to be filled in), such as\n  {example}"
+            + "\nput a row for each into the overrides file, with the text translated, every "
+            + "placeholder kept and your name as reviewer (the log has all rows to be filled in), "
+            + f"such as\n  {example}"
         )
 
 
 def override_template(failures: Sequence[Untranslated], questions: Sequence[SeedQuestion]) -> str:
-    """JSONL rows of the overrides file that still hold the English text."""
+    """JSONL rows of the overrides file that still hold the English text and lack the reviewer."""
     sources = {question.question_id: question.text for question in questions}
     rows = [
-        Override(each.question_id, each.language, sources.get(each.question_id, ""), "")
+        {
+            "question_id": each.question_id,
+            "language": each.language,
+            "text": sources.get(each.question_id, ""),
+            "reviewer": "",
+        }
         for each in failures
     ]
-    return "".join(json.dumps(row.to_json(), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 # Marks and checks ---------------------------------------------------------------------------------
@@ -236,17 +261,26 @@ def shipped_rows(
     questions: Sequence[SeedQuestion], language: str, shipped: Iterable[Translation]
 ) -> tuple[list[Translation], list[Untranslated]]:
     """The rows of a file of translations that belong to the questions, each one checked."""
-    by_id = {row.question_id: row for row in shipped if row.language == language}
+    by_id: dict[str, Translation] = {}
+    for row in shipped:
+        if row.language != language:
+            continue
+        if row.question_id in by_id:
+            raise DataError(
+                f"translation of {row.question_id} ({language}) stands twice in the shipped file; "
+                "remove one of the two rows"
+            )
+        by_id[row.question_id] = row
     rows, failures = [], []
     for question in questions:
-        row = by_id.get(question.question_id)
+        own = by_id.get(question.question_id)
         problem = (
-            placeholder_problem(question.text, row.text)
-            if row
+            placeholder_problem(question.text, own.text)
+            if own
             else "the shipped file has no row for it; its text may have changed"
         )
-        if row is not None and not problem:
-            rows.append(row)
+        if own is not None and not problem:
+            rows.append(own)
         else:
             failures.append(Untranslated(question.question_id, language, problem))
     return rows, failures

@@ -288,7 +288,9 @@ def test_what_fails_with_every_style_is_never_passed_on(tmp_path):
     message = str(caught.value)
     assert failure.question_id in message and "(de)" in message and "overrides" in message
     row = json.loads(message.splitlines()[-1])
-    assert Override.from_json(row).text == own_questions()[0].text
+    with pytest.raises(RecordError, match="name the reviewer"):
+        Override.from_json(row)  # nobody has filled it in
+    assert Override.from_json(row | {"reviewer": "r"}).text == own_questions()[0].text
 
 
 @pytest.mark.parametrize(
@@ -358,8 +360,15 @@ def test_damaged_and_doubled_overrides_are_errors():
         (Translation, {"language": "fr"}),
         (Translation, {"reviewed": "no"}),
         (Translation, {"text": 3}),
+        (Translation, {"question_id": ["q"]}),
+        (Translation, {"translator": 5}),
+        (Translation, {"text": "\x00Wann?"}),
         (Override, {"language": "xx"}),
         (Override, {"reviewer": None}),
+        (Override, {"reviewer": " "}),
+        (Override, {"question_id": ["q"]}),
+        (Override, {"text": "\u202eWann?"}),
+        (Override, {"text": "\ud800Wann?"}),
     ],
 )
 def test_rows_that_are_none_are_refused(kind, change):
@@ -380,6 +389,13 @@ def test_shipped_files_may_be_incomplete_or_damaged():
     ]
     assert "lost" in failures[0].reason and "no row" in failures[1].reason
     assert translation.as_row(failures[0])["language"] == "de"
+
+
+def test_two_shipped_rows_of_one_question_are_an_error():
+    first = own_questions()[0]
+    row = Translation(first.question_id, "de", first.text, "x", False)
+    with pytest.raises(DataError, match=f"{first.question_id} .de. stands twice"):
+        shipped_rows([first], "de", [row, row])
 
 
 def test_a_question_that_nobody_translated_is_noticed():
@@ -469,7 +485,7 @@ def test_rule_with_a_real_model_that_cannot_translate(tmp_path, capsys):
     with pytest.raises(TranslationError, match="2 question"):
         translate_questions.main(work)
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line]
-    assert [Override.from_json(row).text for row in printed] == [
+    assert [Override.from_json(row | {"reviewer": "r"}).text for row in printed] == [
         each.text for each in own_questions()[:2]
     ]
     assert not (tmp_path / "zh.jsonl").exists()
