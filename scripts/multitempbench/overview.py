@@ -45,21 +45,32 @@ def chosen_languages(context: Context) -> list[str]:
     return list(dict.fromkeys([order[0], order[-1]]))
 
 
+def chosen_form(context: Context) -> str:
+    """The textual form, or the first of the run where it is not asked for."""
+    forms = wording.formats(context)
+    return FORM if FORM in forms else forms[0]
+
+
 def overview(frames: Frames, context: Context) -> Drawing:
     """Figure 1: tokens of one date, path of the years, and accuracy, in two languages."""
     model = str(context.options["pca"])
     languages = chosen_languages(context)
     figure = figures.new(TEXT_WIDTH, 2.35)
     grid = figure.add_gridspec(2, 3, width_ratios=(1.5, 1.0, 0.85))
+    form = chosen_form(context)
     day = _tokens(
-        [figure.add_subplot(grid[i, 0]) for i in range(len(languages))], frames, languages
+        [figure.add_subplot(grid[i, 0]) for i in range(len(languages))], frames, languages, form
     )
     layer = _paths(
         [figure.add_subplot(grid[i, 1]) for i in range(len(languages))], frames, languages, model
     )
     _bars(figure.add_subplot(grid[:, 2]), frames, languages, model)
     names = captions.join_words(language_name(code) for code in languages)
-    tokens = f"The tokens of {day} in the textual form, with mDFR" if day else NO_TOKENS
+    tokens = (
+        f"The tokens of {day} in the {wording.FORMAT_LABELS[form]} form, with mDFR"
+        if day
+        else NO_TOKENS
+    )
     states = f"Path of the mean states of the years at {layer}" if layer else NO_PATH
     return Drawing(
         "overview",
@@ -78,10 +89,10 @@ def overview(frames: Frames, context: Context) -> Drawing:
 # ---- tokens ------------------------------------------------------------------------------------
 
 
-def _tokens(panels: Sequence[Axes], frames: Frames, languages: Sequence[str]) -> str:
+def _tokens(panels: Sequence[Axes], frames: Frames, languages: Sequence[str], form: str) -> str:
     """Draw the tokens of the first date that all languages have; returns it, empty if none is."""
     frame = frames["tokenisation"].astype({"date": str})
-    parts = [frame[(frame["format"] == FORM) & (frame["language"] == code)] for code in languages]
+    parts = [frame[(frame["format"] == form) & (frame["language"] == code)] for code in languages]
     common = sorted(set.intersection(*(set(part["date"]) for part in parts)))
     for axes, code, colour, part in zip(panels, languages, COLOURS, parts, strict=False):
         axes.set_axis_off()

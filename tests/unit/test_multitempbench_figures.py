@@ -204,6 +204,17 @@ def test_the_overview_shows_one_date_in_two_languages(runs: dict) -> None:
     assert "2023-07-03" in drawing.caption and "block 14" in drawing.caption
 
 
+def test_the_overview_of_a_run_without_the_textual_form_shows_another(runs: dict) -> None:
+    frames, _ = runs["full"]
+    params = multitempbench_frames.params("full")
+    params["multitempbench"]["publishing"]["formats"] = ["calendar", "iso"]
+    tokens = frames["tokenisation"]
+    renamed = tokens.assign(format=tokens["format"].replace("long", "calendar"))
+    drawing = draw("overview", frames | {"tokenisation": renamed}, Context.from_params(params))
+    assert "12 tokens for 3 units, mDFR = 0.64: 03 ga Yuli 2023" in texts(drawing)
+    assert "2023-07-03 in the calendar form" in drawing.caption
+
+
 def test_arabic_and_chinese_have_glyphs(runs: dict, tmp_path: Path) -> None:
     installed = {font.name for font in mpl.font_manager.fontManager.ttflist}
     if not set(style.TEXT_FONTS) <= installed:
