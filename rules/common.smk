@@ -7,6 +7,7 @@ from scripts.inference.backends import backend_file
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
+    leave_out,
     read_yaml,
 )
 from scripts.workflow.consistency import gpus_needed
@@ -19,6 +20,7 @@ os.environ.update(PYTHONPATH=workflow.basedir)
 try:
     for file in workflow.configfiles:
         read_yaml(Path(file))
+    leave_out(config)
     check_configuration(config)
 except ConfigurationError as error:
     raise WorkflowError(str(error)) from None

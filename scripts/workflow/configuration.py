@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,13 @@ SCHEMA_FILE = ROOT / "config" / "schema.yaml"
 
 # Keys that once existed, and what to write instead.
 RETIRED_KEYS: dict[str, str] = {}
+
+# Mappings of which an overlay may take an entry away by setting it to null.
+MAY_BE_LEFT_OUT = (
+    ("syntaxbench", "tasks"),
+    ("multitempbench", "languages"),
+    ("multitempbench", "quota"),
+)
 
 
 class ConfigurationError(ValueError):
@@ -40,6 +47,19 @@ def check_configuration(config: Mapping[str, Any], schema_file: Path = SCHEMA_FI
         problems = list(consistency_problems(config))
     if problems:
         raise ConfigurationError(problems)
+
+
+def leave_out(config: MutableMapping[str, Any]) -> None:
+    """Remove, in place, what an overlay sets to null in a mapping of MAY_BE_LEFT_OUT.
+
+    Overlays merge mappings, so this is the one way in which they can take a name away.
+    """
+    for section, name in MAY_BE_LEFT_OUT:
+        part = config.get(section)
+        mapping = part.get(name) if isinstance(part, dict) else None
+        if isinstance(mapping, dict):
+            for key in [key for key, value in mapping.items() if value is None]:
+                del mapping[key]
 
 
 def schema_problems(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:

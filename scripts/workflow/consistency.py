@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import MAXYEAR, MINYEAR
 from typing import Any
 
 from scripts.inference.registry import ModelEntryError, model_spec
@@ -27,6 +28,8 @@ def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
     for key, name in further:
         if name not in config["models"]:
             yield unknown(f"{benchmark}.{key}", name, config["models"], "models")
+        elif config["models"][name]["backend"] == "baseline":
+            yield f"{benchmark}.{key}: {name!r} has backend 'baseline', which cannot be asked"
     names = dict.fromkeys([*section["models"], *section["baselines"], *(n for _, n in further)])
     known = [name for name in names if name in config["models"]]
     yield from _model_problems(known, config)
@@ -133,6 +136,11 @@ def _range_problems(key: str, bounds: list[Any]) -> Iterator[str]:
         yield f"{key}: {low} is above {high}"
 
 
+def _year_problems(key: str, years: list[Any]) -> Iterator[str]:
+    if not MINYEAR <= min(years) <= max(years) <= MAXYEAR:
+        yield f"{key}: {years} must lie in {MINYEAR} to {MAXYEAR}"
+
+
 # ---- MultiTempBench ----------------------------------------------------------------------------
 
 #: The released design takes this many dates of every year that it draws.
@@ -162,6 +170,7 @@ def _multitempbench_problems(section: Section, config: Section) -> Iterator[str]
         yield f"multitempbench.tokenisation.weights: {weights} must sum to 1"
     years = section["tokenisation"]["released_design"]["years"]
     yield from _range_problems("multitempbench.tokenisation.released_design.years", years)
+    yield from _year_problems("multitempbench.tokenisation.released_design.years", years)
     dates = section["tokenisation"]["released_design"]["dates"]
     if dates % DATES_OF_A_YEAR:
         yield (
@@ -210,6 +219,7 @@ def _quota_problems(quota: Section, corpora: Section) -> Iterator[str]:
 def _probing_problems(probing: Section) -> Iterator[str]:
     key = "multitempbench.probing"
     yield from _range_problems(f"{key}.years", probing["years"])
+    yield from _year_problems(f"{key}.years", probing["years"])
     for name, group in (("headline_token", "tokens"), ("held_out_format", "formats")):
         if probing[name] not in probing[group]:
             yield f"{key}.{name}: {probing[name]!r} is not one of {group} {probing[group]}"

@@ -19,8 +19,10 @@ HEAD = """# Configuration
 
 `config.yaml` holds the papers' full matrix. `config/embedded.yaml` (no GPU, two small models) and
 `config/replay.yaml` (the published margins) overlay it: mappings merge, lists and values are
-replaced. Use your own overlay the same way: `snakemake --configfile mine.yaml`. Unknown keys are
-errors. In the table, `*` stands for a name of yours.
+replaced. Use your own overlay the same way: `snakemake --configfile mine.yaml`. An overlay leaves a
+language or a task out by setting it to null: `multitempbench: {languages: {ha: null}, quota:
+{relation: null}}`, `syntaxbench: {tasks: {edit_distance: null}}`. Unknown keys are errors. In the
+table, `*` stands for a name of yours.
 
 Generated from `config/schema.yaml` by `python -m scripts.workflow.document_configuration`.
 

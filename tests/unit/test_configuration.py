@@ -14,6 +14,7 @@ from scripts.records import canonical_digest
 from scripts.workflow.configuration import (
     ConfigurationError,
     check_configuration,
+    leave_out,
     read_yaml,
 )
 from scripts.workflow.consistency import gpus_needed
@@ -90,6 +91,9 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("multitempbench/translation/model", None, ["translation.model: missing"]),
         ("multitempbench/translation/model", "gpt-5", ["translation.model: 'gpt-5' is not in"]),
         ("multitempbench/judging/judges", ["gemini"], ["'gemini' is not in models"]),
+        ("multitempbench/judging/judges", ["gpt-4o", "solver"], ["judges: 'solver' has backend"]),
+        ("multitempbench/translation/model", "majority", ["model: 'majority' has backend"]),
+        ("multitempbench/probing/years", [1990, 12000], ["years: [1990, 12000] must lie in 1 to"]),
         ("multitempbench/judging/primary", "gpt-4o-mini", ["primary: 'gpt-4o-mini' is not one"]),
         ("multitempbench/tokenisation/weights", [0.2, 0.2, 0.2, 0.5], ["must sum to 1"]),
         ("multitempbench/tokenisation/released_design/dates", 81, ["81 is not a multiple of 16"]),
@@ -107,6 +111,22 @@ def test_mistakes_are_explained(
         check_configuration(config)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_an_overlay_may_leave_languages_and_tasks_out(config: dict[str, Any]) -> None:
+    left = {"languages": {"ar": None, "ha": None}, "quota": {"relation": None}}
+    update_config(config, {"multitempbench": left})
+    leave_out(config)
+    check_configuration(config)
+    assert list(config["multitempbench"]["languages"]) == ["zh", "en", "de"]
+    assert list(config["multitempbench"]["quota"]) == ["date_arithmetic", "time_zone"]
+
+
+def test_english_cannot_be_left_out(config: dict[str, Any]) -> None:
+    update_config(config, {"multitempbench": {"languages": {"en": None}}})
+    leave_out(config)
+    with pytest.raises(ConfigurationError, match="languages: en is missing"):
+        check_configuration(config)
 
 
 def test_every_mistake_is_listed_at_once(config: dict[str, Any]) -> None:
