@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +12,26 @@ from scripts.files import DataError, iterate_jsonl
 from scripts.multitempbench.candidates import Outcome
 from scripts.multitempbench.questions import SeedQuestion
 from scripts.multitempbench.recomputation import recompute
+from scripts.multitempbench.tasks import RELATIONS
 from scripts.records import RecordError
 
 _COMPARED = ("kind", "value", "unit")
+#: How a further right value of each kind of answer is written; fullmatch.
+_WRITTEN = {
+    "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
+    "date_time": r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}",
+    "number": r"-?[0-9]{1,18}",
+    "relation": "|".join(RELATIONS),
+    "yes_no": "yes|no",
+}
 
 
 def read_own_questions(path: Path | str, source: str) -> list[Outcome]:
     """All rows of a JSONL file of SeedQuestions; `source.name` becomes the corpus' name.
 
     Raises DataError naming file and line for a row that is no SeedQuestion, whose id is not the one
-    that its content gives, that stands twice, whose operation cannot be computed, or whose answer
-    is not what the operation gives.
+    that its content gives, that stands twice, whose operation cannot be computed, whose answer
+    is not what the operation gives, or whose further accepted answers are none of that kind.
     """
     out: list[Outcome] = []
     seen: set[str] = set()
@@ -27,6 +39,7 @@ def read_own_questions(path: Path | str, source: str) -> list[Outcome]:
         where = f"{path}, line {number}"
         question = _question(row, where)
         _check_answer(question, where)
+        _check_accepted(question.answer, where)
         if question.question_id in seen:
             raise DataError(f"{where}: the question {question.text[:60]!r} stands twice")
         seen.add(question.question_id)
@@ -67,3 +80,26 @@ def _check_answer(question: SeedQuestion, where: str) -> None:
                 f"{where}: answer.{field} is {question.answer.get(field)!r}, but the operation "
                 f"gives {computed.get(field)!r}; correct the answer or the operation"
             )
+
+
+def _check_accepted(answer: Mapping[str, Any], where: str) -> None:
+    accepted, kind = answer.get("accepted", []), answer["kind"]
+    if not isinstance(accepted, list):
+        raise DataError(f"{where}: answer.accepted is {accepted!r}, expected a list")
+    for value in accepted:
+        if isinstance(value, bool) or not _is_written(str(value), kind):
+            raise DataError(
+                f"{where}: answer.accepted has {value!r}, which is no answer of the kind {kind}; "
+                "write it as answer.value is written, or remove it"
+            )
+
+
+def _is_written(value: str, kind: str) -> bool:
+    if re.fullmatch(_WRITTEN[kind], value) is None:
+        return False
+    if kind in ("date", "date_time"):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            return False
+    return True

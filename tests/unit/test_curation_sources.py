@@ -417,6 +417,18 @@ def test_a_wrong_own_question_is_refused_with_file_and_row(
     assert f"{path}, line 2" in str(caught.value)
 
 
+@pytest.mark.parametrize("accepted", ["2024", None, ["zzz"], ["2024-02-30"], [5], [True]])
+def test_accepted_answers_of_own_questions_are_read_strictly(
+    tmp_path: Path, accepted: object
+) -> None:
+    row = own()
+    row["answer"] = {**row["answer"], "accepted": accepted}  # type: ignore[dict-item]
+    with pytest.raises(DataError, match=r"own\.jsonl, line 1: answer\.accepted"):
+        read_own_questions(write_own(tmp_path / "own.jsonl", row), "own")
+    row["answer"] = {**row["answer"], "accepted": ["2024-02-29"]}  # type: ignore[dict-item]
+    assert len(read_own_questions(write_own(tmp_path / "own.jsonl", row), "own")) == 1
+
+
 def test_an_own_question_that_stands_twice(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 2: .* stands twice"):
         read_own_questions(write_own(tmp_path / "own.jsonl", own(), own()), "own")
