@@ -335,7 +335,11 @@ def _at_the_bounds(
     n = questions.astype(float)
     below, above = wilson_interval(np.where(every, n, 0.0), n, level)
     constant = every | none
-    return np.where(constant, below, low.ravel()), np.where(constant, above, high.ravel())
+    low, high = low.ravel(), high.ravel()
+    # One seed question a task leaves the resampling no choice: there is no interval then.
+    no_choice = ~constant & (low == high)
+    low, high = np.where(no_choice, NAN, low), np.where(no_choice, NAN, high)
+    return np.where(constant, below, low), np.where(constant, above, high)
 
 
 def _keys(run: tuple[str, str], design: Design) -> pd.DataFrame:

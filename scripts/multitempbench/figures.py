@@ -278,8 +278,8 @@ def regression_summary(frames: Frames, context: Context) -> Drawing:
             *words,
             f"Thick: {captions.level_words(context)} interval from the model's SE; thin: from the "
             "two-way cluster-robust SE (seed questions and models). Filled: permutation p below "
-            f"{context.alpha:g}, where there is a permutation test. Slopes: effect of one standard "
-            "deviation, delta-method intervals.",
+            f"{context.alpha:g}, where there is a permutation test. Slopes (never filled): effect of "
+            "one standard deviation, delta-method intervals.",
             *(_sizes(fit) for fit in fits[:1]),
             *_untested(fits),
         ),
@@ -346,7 +346,15 @@ def _slopes(
         low, high = number_of(row, "low"), number_of(row, "high")
         if not (np.isnan(low) or np.isnan(high)):
             axes.plot([low, high], [y, y], color=fit.colour, linewidth=2.2, solid_capstyle="butt")
-        axes.plot(row["slope"], y, marker=fit.marker, color=fit.colour, markersize=4.5)
+        # Open: filled signs of the neighbouring panel say that a permutation test rejects.
+        axes.plot(
+            row["slope"],
+            y,
+            marker=fit.marker,
+            color=fit.colour,
+            markerfacecolor="white",
+            markersize=4.5,
+        )
 
 
 def _finish_forest(axes: Axes, names: Sequence[str], title: str, label: str) -> None:

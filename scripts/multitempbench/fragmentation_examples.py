@@ -80,7 +80,10 @@ def by_string(frame: pd.DataFrame, value: str) -> dict[tuple[str, ...], float]:
 
 def read_corrections(path: Path | str) -> dict[str, tuple[str, str]]:
     """What a printed string means: printed to (string, note)."""
-    frame = read_csv(path, dtype=str)
+    try:
+        frame = read_csv(path, dtype=str)
+    except pd.errors.EmptyDataError:
+        raise DataError(f"{path}: empty; the first row is printed, string, note") from None
     _need(path, frame, ("printed", "string", "note"))
     return {row["printed"]: (row["string"], row["note"]) for row in frame.to_dict("records")}
 

@@ -288,3 +288,10 @@ def test_tables_2_and_8_under_gemma_3(
     # No string loses a delimiter: that weight cannot be learned from any rating of them.
     assert measured["delimiter"].eq(0).all() and measured["split"].eq(1).all()
     assert measured["human_rating"].eq(5).sum() == 5
+
+
+def test_empty_corrections_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "corrections.csv"
+    path.write_text("")
+    with pytest.raises(DataError, match=r"corrections\.csv: empty; the first row is printed"):
+        read_corrections(path)

@@ -304,3 +304,12 @@ def test_the_rule_script_writes_both_files(scores: pd.DataFrame, tmp_path: Path)
         check_dtype=False,
     )
     assert len(files.read_csv(tmp_path / "d.csv")) == 4
+
+
+def test_one_question_a_task_has_no_interval(scores: pd.DataFrame) -> None:
+    first = scores.groupby("task")["question_id"].transform("min")
+    few = scores[scores["question_id"] == first]
+    right = few["question_id"] == few["question_id"].min()
+    found = row(accuracy_frame(few.assign(correct=right), settings()), model="gemma3-270m")
+    assert found["accuracy"] == pytest.approx(1 / 3) and found["questions"] == 3
+    assert math.isnan(found["low"]) and math.isnan(found["high"])
