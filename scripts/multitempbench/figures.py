@@ -278,7 +278,7 @@ def regression_summary(frames: Frames, context: Context) -> Drawing:
             *words,
             f"Thick: {captions.level_words(context)} interval from the model's SE; thin: from the "
             "two-way cluster-robust SE (seed questions and models). Filled: permutation p below "
-            f"{context.alpha:g}, where there is a permutation test. Slopes (never filled): effect of "
+            f"{context.alpha:g}, where there is such a test. Slopes (never filled): effect of "
             "one standard deviation, delta-method intervals.",
             *(_sizes(fit) for fit in fits[:1]),
             *_untested(fits),
