@@ -42,18 +42,30 @@ onsuccess:
 # What each benchmark of the run hands to rules/paper.smk, by its name.
 CONTEXTS, STATISTICS, ARTEFACTS, DATASETS, REQUESTS, MANIFESTS = {}, {}, {}, {}, {}, {}
 
+
+def roster(benchmark, group):
+    """Names of a benchmark's `models` or `baselines`; none where it is not in the run."""
+    return config[benchmark][group] if benchmark in BENCHMARKS else []
+
+
+def runs_of(models):
+    """(model, mode) of everything that answers."""
+    return [(model, mode) for model in models for mode in MODELS[model]["modes"]]
+
+
+def tokenised_models(models):
+    """Those models of a benchmark whose tokeniser is at hand."""
+    return [name for name in models if MODELS[name].get("tokenizer", "none") != "none"]
+
+
 SB = config["syntaxbench"]
 SB_FOLDER = f"{RESULTS}/syntaxbench"
 SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
 SB_TASKS = sorted(SB["tasks"])
-SB_MODELS = SB["models"] if "syntaxbench" in BENCHMARKS else []
-SB_BASELINES = SB["baselines"] if "syntaxbench" in BENCHMARKS else []
+SB_MODELS = roster("syntaxbench", "models")
+SB_BASELINES = roster("syntaxbench", "baselines")
 # One pair a run: a model's mode. The paper's 11 configurations are the pairs of its models.
-SB_RUNS = [
-    (model, mode)
-    for model in SB_MODELS + SB_BASELINES
-    for mode in MODELS[model]["modes"]
-]
+SB_RUNS = runs_of(SB_MODELS + SB_BASELINES)
 
 
 MTB = config["multitempbench"]
@@ -68,22 +80,16 @@ MTB_SOURCES = sorted(
         if count
     }
 )
-MTB_MODELS = MTB["models"] if "multitempbench" in BENCHMARKS else []
-MTB_BASELINES = MTB["baselines"] if "multitempbench" in BENCHMARKS else []
-MTB_RUNS = [
-    (model, mode)
-    for model in MTB_MODELS + MTB_BASELINES
-    for mode in MODELS[model]["modes"]
-]
+MTB_MODELS = roster("multitempbench", "models")
+MTB_BASELINES = roster("multitempbench", "baselines")
+MTB_RUNS = runs_of(MTB_MODELS + MTB_BASELINES)
 MTB_TRANSLATOR = (
     MTB["translation"].get("model") if MTB["translation"]["method"] == "model" else None
 )
 # The judges that are models of the roster.
 MTB_MODEL_JUDGES = [name for name in MTB["judging"]["judges"] if name in MODELS]
 MTB_PROBED = MTB["analyses"]["probing"]
-MTB_TOKENISED = [
-    name for name in MTB_MODELS if MODELS[name].get("tokenizer", "none") != "none"
-]
+MTB_TOKENISED = tokenised_models(MTB_MODELS)
 
 
 wildcard_constraints:
@@ -151,13 +157,18 @@ def corpus_file(role):
     return config["corpora"][SB["corpora"][role]]["path"]
 
 
+def embedded_folder(source):
+    """The folder of a source `embedded:<name>` once it is converted; None for any other source."""
+    name = source.removeprefix("embedded:")
+    return None if name == source else f"{RESULTS}/models/{name}"
+
+
 def backend_inputs(name, mode):
     """Files that a model of the roster needs to answer: converted weights, or an archive."""
     entry = MODELS[name]
     if entry["backend"] == "archive":
         return {"answers": entry["archive"].format(model=name, mode=mode)}
-    if entry["source"].startswith("embedded:"):
-        folder = f"{RESULTS}/models/{entry['source'].removeprefix('embedded:')}"
+    if folder := embedded_folder(entry["source"]):
         return {"weights": [f"{folder}/{file}" for file in MODEL_FILES]}
     return {}
 
@@ -178,19 +189,13 @@ def sb_statistics(names):
     return [f"{SB_FOLDER}/statistics/{name}.csv" for name in names]
 
 
-def tokenised_models(models):
-    """Those models of a benchmark whose tokeniser is at hand."""
-    return [name for name in models if MODELS[name].get("tokenizer", "none") != "none"]
-
-
 def tokenizer_files(name):
     """Local files of a model's tokeniser; none when it comes from the hub."""
     entry = MODELS[name]
     tokenizer, source = entry.get("tokenizer"), entry["source"]
-    if tokenizer == "same" and source.startswith("embedded:"):
-        return [f"{RESULTS}/models/{source.removeprefix('embedded:')}/tokenizer.json"]
-    if tokenizer == "same" and Path(source).is_dir():
-        return [f"{source}/tokenizer.json"]
+    folder = embedded_folder(source) or source
+    if tokenizer == "same" and (folder != source or Path(source).is_dir()):
+        return [f"{folder}/tokenizer.json"]
     if isinstance(tokenizer, dict) and "file" in tokenizer:
         return [tokenizer["file"]]
     return []

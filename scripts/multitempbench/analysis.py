@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from scripts.files import DataError, read_records
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES, TASKS
 from scripts.records import Item
 from scripts.statistics.flags import INCOMPLETE, MISSING, join_flags
+from scripts.statistics.proportions import wilson_interval
 from scripts.statistics.seeding import cell_generator
 
 ALL = "all"
@@ -356,22 +356,6 @@ def _single_cells(design: Design) -> NDArray[np.bool_]:
     single = np.ones(shape, dtype=bool)
     single[-1], single[:, -1], single[:, :, -1] = False, False, False
     return single.ravel()
-
-
-def wilson_interval(k: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    """Wilson score interval of k right of n, elementwise; NaN for n = 0.
-
-    (k + z²/2 ± z·sqrt(k(n − k)/n + z²/4)) / (n + z²), Wilson (1927).
-    """
-    z = float(stats.norm.ppf(0.5 + level / 2))
-    centre = k + z**2 / 2
-    half = z * np.sqrt(np.maximum(ratio(k * (n - k), n), 0.0) + z**2 / 4)
-    low, high = (centre - half) / (n + z**2), (centre + half) / (n + z**2)
-    empty = n == 0
-    return (
-        np.where(empty, NAN, np.clip(low, 0.0, 1.0)),
-        np.where(empty, NAN, np.clip(high, 0.0, 1.0)),
-    )
 
 
 def _flags(scored: Floats, unscored: Floats) -> list[str]:

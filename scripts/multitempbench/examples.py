@@ -14,13 +14,18 @@ from typing import Any
 import pandas as pd
 
 from scripts.dates.languages import LEFT_TO_RIGHT_MARK as MARK
-from scripts.files import DataError
 from scripts.judging.verdicts import VERDICTS
 from scripts.multitempbench import wording
 from scripts.multitempbench.tables.results import SHORT_TASKS
 from scripts.multitempbench.wording import language_name
 from scripts.publishing.captions import Context
-from scripts.publishing.examples import CSV_CHARACTERS, NO_ANSWER, find, no_reply, text_cell
+from scripts.publishing.examples import (
+    CSV_CHARACTERS,
+    NO_ANSWER,
+    no_reply,
+    text_cell,
+    with_replies,
+)
 from scripts.publishing.layouts import caption
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK, shorten, visible
@@ -45,11 +50,6 @@ class Choice:
     language: str
     verdict: str
     score: Mapping[str, Any]
-
-    @property
-    def request(self) -> tuple[str, str, str]:
-        """Model, mode and request whose reply is shown."""
-        return (str(self.score["model"]), str(self.score["mode"]), str(self.score["request_id"]))
 
 
 def choose(scores: pd.DataFrame, languages: Sequence[str], models: Sequence[str]) -> list[Choice]:
@@ -82,23 +82,11 @@ def judge_examples(
     Raises DataError when an item or a response that the scores speak of is not in the files.
     """
     choices = choose(scores, wording.languages(context), context.model_keys())
-    wanted = {str(c.score["item_id"]) for c in choices}
-    items = {item.item_id: item for item in find(item_files, Item, "item_id", wanted)}
-    requests = {c.request[2] for c in choices}
-    responses = {
-        (r.model, r.mode, r.request_id): r
-        for r in find(response_files, Response, "request_id", requests)
-    }
-    rows = []
-    for choice in choices:
-        item = items.get(str(choice.score["item_id"]))
-        response = responses.get(choice.request)
-        if item is None or response is None:
-            what = f"item {choice.score['item_id']}" if item is None else "response"
-            raise DataError(
-                f"{' / '.join(choice.request)}: no {what} in the files; score the responses again"
-            )
-        rows.append(_row(choice, item, response, context))
+    replies = with_replies((c.score for c in choices), item_files, response_files)
+    rows = [
+        _row(choice, item, response, context)
+        for choice, (item, response) in zip(choices, replies, strict=True)
+    ]
     return Table(
         "judge_examples",
         caption(
@@ -142,5 +130,5 @@ def _row(choice: Choice, item: Item, response: Response, context: Context) -> Ro
         Cell(choice.verdict, words, extra=extra),
     )
     form = wording.FORMAT_LABELS.get(str(item.factors["format"]), str(item.factors["format"]))
-    stub = (f"{SHORT_TASKS[item.task]}, {form}", context.label(choice.request[0]))
+    stub = (f"{SHORT_TASKS[item.task]}, {form}", context.label(str(score["model"])))
     return Row(stub, cells, language_name(choice.language))

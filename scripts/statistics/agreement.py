@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from scripts.statistics.flags import CONSTANT, MISSING, ONE_CLASS, TOO_FEW, ZERO
 
 NAN = float("nan")
 Floats = NDArray[np.float64]
+Label = TypeVar("Label", bound=Hashable)
 
 #: Lower bound (inclusive) and name of the bands of Landis & Koch, Biometrics 33 (1977) 159-174.
 BANDS = (
@@ -198,7 +199,7 @@ def kappa_draws(table: ArrayLike, resamples: int, rng: np.random.Generator) -> F
         return np.where(chance < 1, (observed - chance) / (1 - chance), NAN)
 
 
-def majority(labels: Sequence[str]) -> str | None:
+def majority(labels: Sequence[Label]) -> Label | None:
     """The label that more raters gave than any other; None for a tie or without raters."""
     ranked = Counter(labels).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scripts.statistics import agreement
+
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
     """Majority over the seats that voted; a tie, or no vote at all, is undecided (None).
 
     `None` is a judge who is absent or whose reply could not be parsed: never a "no".
     """
-    cast = [vote for vote in votes if vote is not None]
-    yes = sum(cast)
-    no = len(cast) - yes
-    return None if yes == no else yes > no
+    return agreement.majority([vote for vote in votes if vote is not None])
 
 
 def strict_score(

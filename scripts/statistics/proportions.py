@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from scripts.statistics.bootstrap import check_counts
 
@@ -27,6 +28,22 @@ def format_percent(k: int, n: int) -> str:
     """
     value = proportion(k, n)
     return "–" if math.isnan(value) else f"{100 * value:.1f}"
+
+
+def wilson_interval(
+    k: NDArray[np.float64], n: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Wilson score interval of k right of n, elementwise; NaN for n = 0.
+
+    (k + z²/2 ± z·sqrt(k(n − k)/n + z²/4)) / (n + z²), Wilson (1927).
+    """
+    z = float(stats.norm.ppf(0.5 + level / 2))
+    empty = n == 0
+    spread = k * (n - k) / np.where(empty, NAN, n)
+    centre, half = k + z**2 / 2, z * np.sqrt(np.maximum(spread, 0.0) + z**2 / 4)
+    # NaN, and so every bound of an empty cell, survives the clipping.
+    low, high = (centre - half) / (n + z**2), (centre + half) / (n + z**2)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
 
 class ConditionGap(NamedTuple):

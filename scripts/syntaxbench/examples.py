@@ -16,7 +16,7 @@ import pandas as pd
 from scripts.files import DataError
 from scripts.publishing import captions
 from scripts.publishing.captions import Context, ModelInfo
-from scripts.publishing.examples import NO_ANSWER, find, no_reply, text_cell
+from scripts.publishing.examples import NO_ANSWER, no_reply, text_cell, with_replies
 from scripts.publishing.layouts import BLOCKS, in_task_order
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK, shorten, visible
@@ -44,11 +44,6 @@ class Choice:
     mode: str
     task: str
     score: Mapping[str, Any]
-
-    @property
-    def request_id(self) -> str:
-        """The request whose reply is shown."""
-        return str(self.score["request_id"])
 
 
 def choose(scores: pd.DataFrame, context: Context) -> list[Choice]:
@@ -85,25 +80,11 @@ def examples(
     """
     context = in_task_order(context, TASKS)
     choices = choose(scores, context)
-    items = {
-        item.item_id: item
-        for item in find(item_files, Item, "item_id", {str(c.score["item_id"]) for c in choices})
-    }
-    responses = {
-        (r.model, r.mode, r.request_id): r
-        for r in find(response_files, Response, "request_id", {c.request_id for c in choices})
-    }
-    rows = []
-    for choice in choices:
-        item = items.get(str(choice.score["item_id"]))
-        response = responses.get((choice.model.key, choice.mode, choice.request_id))
-        if item is None or response is None:
-            what = f"item {choice.score['item_id']}" if item is None else "response"
-            raise DataError(
-                f"{choice.model.key} ({choice.mode}), request {choice.request_id}: no {what} in "
-                "the files; score the responses again"
-            )
-        rows.append(_row(choice, item, response))
+    replies = with_replies((c.score for c in choices), item_files, response_files)
+    rows = [
+        _row(choice, item, response)
+        for choice, (item, response) in zip(choices, replies, strict=True)
+    ]
     return Table(
         "examples",
         " ".join(
