@@ -14,7 +14,7 @@ from scripts.execution import execute
 from scripts.files import read_records, write_csv, write_records
 from scripts.multitempbench.items import UNBUILT_COLUMNS, build_items
 from scripts.multitempbench.questions import SeedQuestion
-from scripts.multitempbench.translation import Translation
+from scripts.multitempbench.translation_rows import Translation
 
 if TYPE_CHECKING:
     snakemake: Any

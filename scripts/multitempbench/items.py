@@ -18,7 +18,7 @@ from scripts.dates.formats import Options, Written
 from scripts.files import DataError
 from scripts.judging import answer_words
 from scripts.multitempbench.questions import PLACEHOLDER, SeedQuestion
-from scripts.multitempbench.translation import Translation
+from scripts.multitempbench.translation_rows import Translation
 from scripts.records import Item
 
 BENCHMARK = "multitempbench"

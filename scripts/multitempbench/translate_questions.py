@@ -16,11 +16,10 @@ from scripts.inference.registry import model_spec, prepared_path
 from scripts.multitempbench import translation
 from scripts.multitempbench.questions import SeedQuestion
 from scripts.multitempbench.translation import (
-    Override,
-    Translation,
     TranslationError,
     Untranslated,
 )
+from scripts.multitempbench.translation_rows import Override, Translation
 
 if TYPE_CHECKING:
     snakemake: Any

@@ -21,8 +21,8 @@ from scripts.inference import runner
 from scripts.inference.interface import Backend
 from scripts.inference.store import ResponseStore
 from scripts.multitempbench.questions import PLACEHOLDER, SeedQuestion
-from scripts.multitempbench.tasks import LANGUAGES
-from scripts.records import Record, RecordError, Request
+from scripts.multitempbench.translation_rows import HIDDEN, Override, Translation
+from scripts.records import Request
 
 SOURCE_LANGUAGE = "en"
 METHODS = ("shipped", "model", "local")
@@ -44,74 +44,12 @@ GREEDY = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
 
 _BRACE = re.compile(r"[{}]")
 _TOUCHING = re.compile(r"\}\{|[0-9A-Za-z]\{|\}[0-9A-Za-z]")
-# Control characters but line ends, lone surrogates, embeddings and overrides of direction. Single
-# marks of direction and joiners belong to good Arabic text.
-_HIDDEN = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
 _LONG_NUMBER = re.compile(r"\d{3,}")
 # Least share of the letters that must be of the language's own script; names may stay Latin.
 _SCRIPTS = {"ar": ("ARABIC", 0.5), "zh": ("CJK", 0.5)}
 # A translation is neither this many times longer nor shorter than its source (plus the slack).
 _LENGTH_RATIO, _LENGTH_SLACK = 4, 40
 _QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
-
-
-@dataclass(frozen=True, slots=True)
-class Translation(Record):
-    """A question's text in one language. `translator` says who made it: `source`, a name in the
-    shipped file, `model:<name>`, `local:<model>` or `override:<reviewer>`; `reviewed`: whether a
-    person who speaks the language has checked it.
-    """
-
-    question_id: str
-    language: str
-    text: str
-    translator: str
-    reviewed: bool
-
-    def check(self) -> None:
-        """Raise RecordError for an unknown language, a field of the wrong type, a hidden sign."""
-        _check_text(self.question_id, self.language, self.text)
-        if not isinstance(self.translator, str) or not isinstance(self.reviewed, bool):
-            raise RecordError(f"{self.question_id}: translator or reviewed has the wrong type")
-
-
-@dataclass(frozen=True, slots=True)
-class Override(Record):
-    """A reviewer's own text for one question in one language."""
-
-    question_id: str
-    language: str
-    text: str
-    reviewer: str
-
-    def check(self) -> None:
-        """Raise RecordError for an unknown language, a field that is no text, a hidden sign.
-
-        A row without a reviewer is one that nobody has filled in: it would count as reviewed.
-        """
-        _check_text(self.question_id, self.language, self.text)
-        if not isinstance(self.reviewer, str):
-            raise RecordError(f"{self.question_id}: reviewer is no text")
-        if not self.reviewer.strip():
-            raise RecordError(
-                f"{self.question_id}: reviewer is empty; translate the text and name the reviewer"
-            )
-
-
-def _check_text(question_id: object, language: object, text: object) -> None:
-    if not isinstance(question_id, str):
-        raise RecordError(f"question_id {question_id!r} is no text")
-    if language not in LANGUAGES:
-        raise RecordError(f"{question_id}: language {language!r} is unknown")
-    if not isinstance(text, str):
-        raise RecordError(f"{question_id}: text is no text")
-    if hidden := _HIDDEN.search(text):
-        raise RecordError(
-            f"{question_id}: text holds U+{ord(hidden[0]):04X}, a control character or an override "
-            "of direction; remove it"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +148,7 @@ def translation_problem(source: str, text: str, language: str, style: str | None
         "is much shorter than the source": len(source) > 2 * _LENGTH_RATIO * len(text),
         "still holds a part of a mark": _has_mark_left(source, text, style),
         "is not in the script of the language": not _in_script(text, language),
-        "holds a control character or an override of direction": _HIDDEN.search(text) is not None,
+        "holds a control character or an override of direction": HIDDEN.search(text) is not None,
     }
     found = next((message for message, is_wrong in checks.items() if is_wrong), "")
     new = sorted(set(_numbers(text)) - set(_numbers(source)))

@@ -21,7 +21,7 @@ from scripts.probing.probes import (
     random_states,
     straightness,
 )
-from scripts.probing.states import Cell, StateFile, layer_name
+from scripts.probing.state_files import Cell, StateFile, layer_name
 from scripts.statistics.flags import MISSING
 
 #: Decimals of the numbers written: far below their uncertainty, above the noise of linear algebra

@@ -18,6 +18,7 @@ from scripts.inference import manifest, models
 from scripts.inference.interface import ModelSpec
 from scripts.inference.registry import model_spec, prepared_path
 from scripts.probing import states, texts
+from scripts.probing.state_files import layer_name
 from scripts.records import canonical_digest
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def facts(  # noqa: PLR0917
         "special_tokens_before": sorted({position.leading_special for position in positions}),
         "positions": list(read),
         "layers": first.shape[1],
-        "layer_names": [states.layer_name(i, first.shape[1] - 1) for i in range(first.shape[1])],
+        "layer_names": [layer_name(i, first.shape[1] - 1) for i in range(first.shape[1])],
         "width": first.shape[2],
         "stored_as": str(first.dtype).removeprefix("torch."),
     }

@@ -10,7 +10,7 @@ from scripts.execution import execute
 from scripts.files import write_csv
 from scripts.probing.analysis import geometry_frame, pca_frame, probe_frame
 from scripts.probing.probes import ProbeSettings
-from scripts.probing.states import open_states
+from scripts.probing.state_files import open_states
 
 if TYPE_CHECKING:
     snakemake: Any

@@ -14,7 +14,8 @@ from scripts.multitempbench.prompts import build_requests, load_prompts
 from scripts.multitempbench.questions import SeedQuestion
 from scripts.multitempbench.recomputation import recompute
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES
-from scripts.multitempbench.translation import Translation, source_rows
+from scripts.multitempbench.translation import source_rows
+from scripts.multitempbench.translation_rows import Translation
 from scripts.records import Request
 
 ROOT = Path(__file__).parents[2]

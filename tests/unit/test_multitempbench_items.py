@@ -33,7 +33,8 @@ from scripts.multitempbench.items import (
 )
 from scripts.multitempbench.questions import PLACEHOLDER
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES, TASKS
-from scripts.multitempbench.translation import Translation, source_rows
+from scripts.multitempbench.translation import source_rows
+from scripts.multitempbench.translation_rows import Translation
 from scripts.records import Item
 
 STRICT = Options(hijri_outside_range="refuse")

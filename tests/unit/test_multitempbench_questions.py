@@ -10,7 +10,8 @@ from scripts.files import dump_line, read_records
 from scripts.multitempbench.questions import SeedQuestion
 from scripts.multitempbench.recomputation import RecomputationError, recompute
 from scripts.multitempbench.tasks import RELATIONS, TASKS
-from scripts.multitempbench.translation import Override, placeholder_problem
+from scripts.multitempbench.translation import placeholder_problem
+from scripts.multitempbench.translation_rows import Override
 from scripts.records import RecordError
 
 #: Standard offsets from UTC in hours, from the zones' published definitions.

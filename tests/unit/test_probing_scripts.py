@@ -15,7 +15,7 @@ import torch
 from scripts.files import DataError, read_csv, read_json
 from scripts.probing import analysis, extract_states, fit_probes, gather_probes, states
 from scripts.probing.probes import ProbeSettings
-from scripts.probing.states import Cell
+from scripts.probing.state_files import Cell, open_states
 
 ROOT = Path(__file__).parents[2]
 ENTRY = {
@@ -103,7 +103,7 @@ def test_extraction_writes_states_index_and_manifest(
     assert about["model"]["precision"] == "float32"  # of the probing section, not of the entry
     assert about["special_tokens_before"] == [0] and about["wall_seconds"] > 0
     assert about["positions"] == list(states.TOKENS) and len(about["config_sha256"]) == 64
-    with states.open_states(output.states, output.index) as file:
+    with open_states(output.states, output.index) as file:
         assert file.shape == (80, about["layers"], about["width"])
 
 
@@ -216,7 +216,7 @@ def test_states_without_the_headline_token(
 ) -> None:
     output = built[1].output
     with (
-        states.open_states(output.states, output.index) as file,
+        open_states(output.states, output.index) as file,
         pytest.raises(DataError, match="no states of first_token"),
     ):
         analysis.pca_frame("tiny", file, "first_token")
@@ -231,7 +231,7 @@ def test_folds_that_cannot_be(
     output = built[1].output
     settings = ProbeSettings(folds, 1, 1, tuple(PENALTIES), 1)
     with (
-        states.open_states(output.states, output.index) as file,
+        open_states(output.states, output.index) as file,
         pytest.raises(DataError, match=message),
     ):
         analysis.probe_frame("tiny", file, settings)

@@ -19,7 +19,7 @@ from scripts.inference import models
 from scripts.inference.interface import BackendError
 from scripts.inference.registry import model_spec
 from scripts.probing import states, texts
-from scripts.probing.states import StateError
+from scripts.probing.state_files import Cell, StateError, layer_name, open_states
 from scripts.probing.texts import DateSentence
 
 ROOT = Path(__file__).parents[2]
@@ -166,7 +166,7 @@ def test_bfloat16_states_stay_bfloat16(tokenizer: Any, tmp_path: Path) -> None:
     assert {tensor.dtype for tensor in read.values()} == {torch.bfloat16}
     states.write_states(tmp_path / "s.safetensors", read)
     states.write_index(tmp_path / "s.jsonl", SENTENCES, positions)
-    with states.open_states(tmp_path / "s.safetensors", tmp_path / "s.jsonl") as file:
+    with open_states(tmp_path / "s.safetensors", tmp_path / "s.jsonl") as file:
         cell = file.cell("en", "long", "last_token")
         assert cell.states.dtype == np.float32
         wanted = read["last_token"][12:].float().numpy()
@@ -192,7 +192,7 @@ def test_a_model_that_does_not_give_all_layers_is_refused() -> None:
 
 
 def test_layers_have_names() -> None:
-    names = [states.layer_name(layer, 3) for layer in range(4)]
+    names = [layer_name(layer, 3) for layer in range(4)]
     assert names == ["embeddings", "block 1", "block 2", "block 3, final norm"]
 
 
@@ -213,7 +213,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_the_file_gives_back_the_cells(written: tuple[Path, Path]) -> None:
     with safe_open(written[0], framework="pt") as tensors:
         whole = tensors.get_tensor("mean_date").numpy()
-    with states.open_states(*written) as file:
+    with open_states(*written) as file:
         assert file.shape == (16, 4, 32) and file.last_layer == 3
         assert file.tokens == states.TOKENS
         assert file.groups() == [(lang, form) for lang in LANGUAGES for form in FORMATS]
@@ -227,7 +227,7 @@ def test_the_file_gives_back_the_cells(written: tuple[Path, Path]) -> None:
 def test_year_states_are_means_over_the_dates_of_a_year() -> None:
     values = np.arange(12, dtype=np.float32).reshape(4, 1, 3)
     years = np.array([1991, 1990, 1991, 1990])
-    cell = states.Cell(values, years, years, years)
+    cell = Cell(values, years, years, years)
     assert cell.year_values.tolist() == [1990, 1991]
     assert cell.year_states(0).tolist() == [[6.0, 7.0, 8.0], [3.0, 4.0, 5.0]]
 
@@ -255,24 +255,24 @@ def test_damaged_and_foreign_files_are_refused(written: tuple[Path, Path], tmp_p
     damaged.write_bytes(path.read_bytes()[:200])
     with (
         pytest.raises(StateError, match="not a file of states"),
-        states.open_states(damaged, index),
+        open_states(damaged, index),
     ):
         pass
     short = tmp_path / "short.jsonl"
     lines = index.read_bytes().splitlines(keepends=True)
     short.write_bytes(b"".join(lines[:-1]))
-    with pytest.raises(StateError, match="16 states for 15 rows"), states.open_states(path, short):
+    with pytest.raises(StateError, match="16 states for 15 rows"), open_states(path, short):
         pass
     mixed = tmp_path / "mixed.jsonl"
     mixed.write_bytes(b"".join(lines[::2] + lines[1::2]))
     with (
-        states.open_states(path, mixed) as file,
+        open_states(path, mixed) as file,
         pytest.raises(StateError, match="do not stand together"),
     ):
         file.cell("ar", "iso", "mean_date")
     other = tmp_path / "other.safetensors"
     states.write_states(other, {"weights": torch.ones(2, 2)})
-    with pytest.raises(StateError, match="no states of"), states.open_states(other, index):
+    with pytest.raises(StateError, match="no states of"), open_states(other, index):
         pass
 
 
