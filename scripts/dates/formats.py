@@ -16,10 +16,8 @@ from functools import cache
 
 from scripts.dates import calendars, languages
 from scripts.dates.calendars import CalendarRangeError, NoSuchDateError, OutsideHijriRange
-from scripts.dates.languages import LANGUAGES, LEFT_TO_RIGHT_MARK
+from scripts.dates.languages import FORMATS, LANGUAGES, LEFT_TO_RIGHT_MARK
 from scripts.files import DataError
-
-FORMATS = ("iso", "slash", "long", "calendar")
 
 
 class DateTextError(DataError):

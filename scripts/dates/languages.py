@@ -14,6 +14,8 @@ from functools import cache
 from types import MappingProxyType
 
 CALENDARS = ("gregorian", "hijri", "lunar")
+#: Written forms of a date, in the order of growing complexity (MultiTempBench, table 1).
+FORMATS = ("iso", "slash", "long", "calendar")
 
 LEFT_TO_RIGHT_MARK = "\u200e"
 #: Characters that steer the direction or joining of a text and mean nothing by themselves.

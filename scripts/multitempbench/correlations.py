@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scripts.dates.languages import CALENDARS
 from scripts.files import DataError
 from scripts.multitempbench.tasks import LANGUAGE_LABELS, LANGUAGES, TASKS
 from scripts.statistics import correlation
@@ -27,7 +28,6 @@ from scripts.statistics.flags import join_flags
 from scripts.statistics.seeding import cell_generator
 
 ALL = "all"
-CALENDARS = ("gregorian", "hijri", "lunar")
 FRAGMENTATION = ("mdfr", "mdfr_as_published")
 LINEARITY = ("linearity", "year_r2", "month_r2", "day_r2")
 PREDICTORS = (*FRAGMENTATION, *LINEARITY)

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Written forms of a date, in the order of growing complexity (MultiTempBench, table 1).
-FORMATS = ("iso", "slash", "long", "calendar")
+from scripts.dates import languages
+
+#: Written forms of a date, in the order of growing complexity (table 1).
+FORMATS = languages.FORMATS
 #: Languages by their ISO 639-1 code, in the order of the paper's tables.
 LANGUAGES = ("ar", "zh", "en", "de", "ha")
-LANGUAGE_LABELS = {
-    "ar": "Arabic",
-    "zh": "Chinese",
-    "en": "English",
-    "de": "German",
-    "ha": "Hausa",
-}
+LANGUAGE_LABELS = {code: languages.LANGUAGES[code].label for code in LANGUAGES}
 #: Kinds of gold answer: `gold.kind` of an item.
 ANSWER_KINDS = ("date", "date_time", "number", "relation", "yes_no")
 #: Relations of an event to a reference date; what each is called in a language stands in

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from scripts.dates.languages import CALENDARS
 from scripts.files import DataError, parse_json
 from scripts.multitempbench import wording
-from scripts.multitempbench.correlations import CALENDARS
 from scripts.multitempbench.wording import CALENDAR_LABELS, language_name
 from scripts.publishing import captions
 from scripts.publishing.captions import Context
