@@ -1,0 +1,1 @@
+"""From a PDF to pages with checked text, tables and one structured record; knows no benchmark."""

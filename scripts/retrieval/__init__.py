@@ -1,0 +1,1 @@
+"""Embedding texts, keeping the vectors in Chroma, and ranking them exactly; knows no benchmark."""
