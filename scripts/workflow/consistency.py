@@ -14,8 +14,9 @@ from typing import Any
 from scripts.inference.registry import ModelEntryError, model_spec
 
 Section = Mapping[str, Any]
-#: A judge that is no model.
+#: Judges that are no models.
 DATE_JUDGE = "date_judge"
+COUNCIL_PROGRAMS = ("rule_judge", "overlap_judge")
 #: Backends that load weights, whose hidden states can therefore be read.
 WITH_WEIGHTS = ("vllm", "transformers")
 
@@ -74,6 +75,14 @@ def _further_models(section: Section) -> Iterator[tuple[str, str]]:
     translation = section.get("translation", {})
     if translation.get("method") == "model" and translation.get("model"):
         yield "translation.model", translation["model"]
+    for name in section.get("judging", {}).get("council", []):
+        if name not in COUNCIL_PROGRAMS:
+            yield "judging.council", name
+    construction = section.get("construction", {})
+    if construction.get("method") == "model" and construction.get("generator"):
+        yield "construction.generator", construction["generator"]
+    if section.get("parsing", {}).get("vision"):
+        yield "parsing.vision", section["parsing"]["vision"]
 
 
 def _model_problems(names: Iterable[str], config: Section) -> Iterator[str]:
@@ -231,7 +240,45 @@ def _probing_problems(probing: Section) -> Iterator[str]:
         )
 
 
+# ---- TIDE --------------------------------------------------------------------------------------
+
+
+def _tide_problems(section: Section, config: Section) -> Iterator[str]:
+    corpora = config["corpora"]
+    if section["corpus"] not in corpora:
+        yield unknown("tide.corpus", section["corpus"], corpora, "corpora")
+    elif corpora[section["corpus"]]["reader"] != "instruments":
+        yield f"tide.corpus: {section['corpus']!r} is no manifest of instruments"
+    for name in [*section["models"], *section["baselines"]]:
+        has = config["models"].get(name, {}).get("modes")
+        if name in section["models"] and has and not set(has) & set(section["modes"]):
+            yield f"tide.modes: {name!r} has none of {section['modes']}, it has {has}"
+    construction, retrieval = section["construction"], section["retrieval"]
+    if construction["method"] == "model" and not construction["generator"]:
+        yield "tide.construction.generator: missing; method model needs it"
+    if config["models"].get(section["parsing"]["vision"] or "", {}).get("backend") not in (
+        None,
+        "openai",
+    ):
+        yield "tide.parsing.vision: only a model behind an OpenAI-compatible server reads images"
+    ablation = retrieval["ablation"]
+    asked = (
+        ("construction.embedder", construction["embedder"]),
+        ("retrieval.embedder", retrieval["embedder"]),
+        *(("retrieval.ablation.embedders", name) for name in ablation["embedders"]),
+    )
+    for key, name in asked:
+        if name not in config["embedders"]:
+            yield unknown(f"tide.{key}", name, config["embedders"], "embedders")
+    for name in ablation["models"] or []:
+        if name not in section["models"]:
+            yield unknown("tide.retrieval.ablation.models", name, section["models"], "tide.models")
+    if retrieval["chunks"]["overlap"] >= retrieval["chunks"]["characters"]:
+        yield "tide.retrieval.chunks.overlap: must be smaller than characters"
+
+
 OWN_PROBLEMS: dict[str, Callable[[Section, Section], Iterator[str]]] = {
     "syntaxbench": _syntaxbench_problems,
     "multitempbench": _multitempbench_problems,
+    "tide": _tide_problems,
 }
