@@ -30,6 +30,15 @@ if "multitempbench" in BENCHMARKS:
     include: "rules/multitempbench_results.smk"
 
 
+if "tide" in BENCHMARKS:
+
+    include: "rules/tide_common.smk"
+    include: "rules/tide.smk"
+    include: "rules/tide_construction.smk"
+    include: "rules/tide_retrieval.smk"
+    include: "rules/tide_results.smk"
+
+
 include: "rules/paper.smk"
 
 

@@ -1,0 +1,166 @@
+# What the rules of TIDE share: its files, its models, its retrievers.
+from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
+from scripts.workflow.consistency import COUNCIL_PROGRAMS
+
+# Tasks whose answers the council judges.
+TIDE_JUDGED = [name for name, task in TIDE_TASK_TYPES.items() if task.judged]
+
+
+def tide_statistics(names):
+    """Statistics files of TIDE."""
+    return [f"{TIDE_FOLDER}/statistics/{name}.csv" for name in names]
+
+
+def tide_pdf(wildcards):
+    """The PDF of a document, beside the manifest that names it."""
+    entry = TIDE_DOCUMENTS[wildcards.document]
+    return str(Path(TIDE_MANIFEST).parent / entry.file)
+
+
+def tide_documents(pattern):
+    """A file per document of the corpus."""
+    return [f"{TIDE_FOLDER}/documents/{name}{pattern}" for name in TIDE_DOCUMENTS]
+
+
+def tide_truth():
+    """Exact texts that came with the corpus; only a corpus of our own has them."""
+    folder = Path(TIDE_MANIFEST).parent / "truth"
+    return sorted(str(path) for path in folder.glob("*.json"))
+
+
+def tide_responses(runs, tasks=TIDE_TASKS):
+    """Every file of answers of these runs: runs outer, then knowledge, then tasks."""
+    return [
+        f"{TIDE_FOLDER}/responses/{model}/{mode}/{knowledge}/{task}.jsonl"
+        for model, mode in runs
+        for knowledge in tide_knowledge(model)
+        for task in tasks
+    ]
+
+
+def tide_requests(knowledge, tasks=TIDE_TASKS):
+    """Every file of requests: knowledge outer, then tasks."""
+    return [
+        f"{TIDE_FOLDER}/requests/{name}/{task}.jsonl"
+        for name in knowledge
+        for task in tasks
+    ]
+
+
+def tide_files(pattern, runs):
+    """A file per (model, mode) of TIDE."""
+    return [f"{TIDE_FOLDER}/{pattern}".format(model=m, mode=k) for m, k in runs]
+
+
+def tide_generator_inputs(step):
+    """A function of wildcards: the shipped answers of a step, or what the generator needs."""
+
+    def inputs(wildcards):
+        construction = TIDE["construction"]
+        if construction["method"] == "shipped":
+            return {"shipped": construction["shipped"][step]}
+        name = construction["generator"]
+        return backend_inputs(name, MODELS[name]["modes"][0])
+
+    return inputs
+
+
+def tide_generator():
+    """The roster entry and limits of the model that builds the questions; None where none does."""
+    construction = TIDE["construction"]
+    if construction["method"] == "shipped":
+        return None
+    name = construction["generator"]
+    return {
+        "name": name,
+        "entry": ordered(MODELS[name]),
+        "mode": MODELS[name]["modes"][0],
+        "max_new_tokens": construction["max_new_tokens"],
+        "store": f"{RESULTS}/store/tide_construction/{name}.jsonl",
+    }
+
+
+def tide_generator_code(script):
+    """Code of a construction step, with the backend of the model that it asks."""
+    generator = tide_generator()
+    used = [backend_file(generator["entry"]["backend"])] if generator else []
+    return code_digest(script, *used)
+
+
+def tide_manifests():
+    """Manifests of all inference of TIDE: answers, explanations, embedders, judging models."""
+    folder = f"{RESULTS}/manifests/tide"
+    runs = [f"{model}.{mode}" for model, mode in TIDE_RUNS]
+    names = [*runs, *(f"explanations/{run}" for run in runs)]
+    names += [f"embedders/{name}" for name in TIDE_EMBEDDERS]
+    names += [f"judges/{name}" for name in TIDE_MODEL_JUDGES]
+    return [f"{folder}/{name}.json" for name in names]
+
+
+def tide_vision(document):
+    """The model that reads pages without usable text, with the store of its answers; or None."""
+    parsing = TIDE["parsing"]
+    if parsing["vision"] is None:
+        return None
+    name = parsing["vision"]
+    return {
+        "name": name,
+        "entry": ordered(MODELS[name]),
+        "mode": MODELS[name]["modes"][0],
+        "max_new_tokens": parsing["max_new_tokens"],
+        # One writer a store: every document has its own.
+        "store": f"{RESULTS}/store/tide_vision/{name}/{document}.jsonl",
+    }
+
+
+def tide_vision_code(script):
+    """Code of the parser, with the backend of the model that reads images."""
+    name = TIDE["parsing"]["vision"]
+    used = [backend_file(MODELS[name]["backend"])] if name else []
+    return code_digest(script, *used)
+
+
+def tide_retriever(wildcards):
+    """(embedder, depth) of a setting; (None, None) where nothing is retrieved."""
+    if wildcards.knowledge == "rag":
+        return TIDE_RETRIEVAL["embedder"], TIDE_RETRIEVAL["depth"]
+    return TIDE_VARIANTS.get(wildcards.knowledge, (None, None, False))[:2]
+
+
+def tide_retrieved(wildcards):
+    """The retrieved clauses that a setting's prompts show; nothing for the others."""
+    embedder, _ = tide_retriever(wildcards)
+    if embedder is None:
+        return {}
+    return {"retrieved": f"{TIDE_FOLDER}/retrieval/{embedder}.retrieved.jsonl"}
+
+
+def tide_depths(embedder):
+    """Depths at which clauses of an embedder are needed."""
+    retrieval = TIDE_RETRIEVAL
+    depths = set()
+    if embedder == retrieval["embedder"]:
+        depths.add(retrieval["depth"])
+    if embedder in retrieval["ablation"]["embedders"]:
+        depths.update(retrieval["ablation"]["depths"])
+    return sorted(depths)
+
+
+def tide_generator_environment(wildcards):
+    """The environment of a construction step under --sdm conda."""
+    generator = tide_generator()
+    return environment_of(generator["name"]) if generator else "../envs/core.yaml"
+
+
+def tide_generator_gpus(wildcards):
+    """GPUs of a construction step."""
+    generator = tide_generator()
+    return gpus_of(generator["name"]) if generator else 0
+
+
+def explanation_inputs(wildcards):
+    """What a model needs for the second step: weights, an archive, or a baseline's answers."""
+    model, mode = wildcards.model, wildcards.mode
+    if MODELS[model]["backend"] == "baseline":
+        return {"answers": f"{TIDE_FOLDER}/baselines/{model}.{mode}.explanations.jsonl"}
+    return backend_inputs(model, mode)

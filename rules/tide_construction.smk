@@ -1,0 +1,178 @@
+# TIDE's questions: entities, names of one thing, threads that evolve, question pairs.
+
+
+rule tide_extract_entities:
+    """Entities and concepts of every element, under canonical names."""
+    input:
+        unpack(tide_generator_inputs("entities")),
+        elements=f"{TIDE_FOLDER}/elements.jsonl",
+    output:
+        entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
+    log:
+        f"{RESULTS}/logs/tide/extract_entities.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/extract_entities.tsv"
+    conda:
+        tide_generator_environment
+    resources:
+        gpu=tide_generator_gpus,
+        mem_mb=6000,
+        runtime=2880,
+    params:
+        method=TIDE["construction"]["method"],
+        generator=tide_generator(),
+        code=tide_generator_code("scripts/tide/extract_entities.py"),
+    script:
+        "../scripts/tide/extract_entities.py"
+
+
+rule tide_propose_aliases:
+    """Names that may mean one thing, packed into units that cover every pair of neighbours."""
+    input:
+        entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
+    output:
+        candidates=f"{TIDE_FOLDER}/construction/candidates.jsonl",
+        units=f"{TIDE_FOLDER}/construction/units.jsonl",
+    log:
+        f"{RESULTS}/logs/tide/propose_aliases.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        name=TIDE["construction"]["embedder"],
+        entry=ordered(config["embedders"][TIDE["construction"]["embedder"]]),
+        threshold=TIDE["construction"]["threshold"],
+        unit_size=TIDE["construction"]["unit_size"],
+        store=f"{RESULTS}/store/embeddings/{TIDE['construction']['embedder']}",
+        code=code_digest("scripts/tide/propose_aliases.py"),
+    script:
+        "../scripts/tide/propose_aliases.py"
+
+
+rule tide_judge_aliases:
+    """Verdicts on the proposed pairs, unit by unit."""
+    input:
+        unpack(tide_generator_inputs("aliases")),
+        candidates=f"{TIDE_FOLDER}/construction/candidates.jsonl",
+        units=f"{TIDE_FOLDER}/construction/units.jsonl",
+    output:
+        alias_verdicts=f"{TIDE_FOLDER}/construction/alias_verdicts.jsonl",
+    log:
+        f"{RESULTS}/logs/tide/judge_aliases.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/judge_aliases.tsv"
+    conda:
+        tide_generator_environment
+    resources:
+        gpu=tide_generator_gpus,
+        mem_mb=6000,
+        runtime=2880,
+    params:
+        method=TIDE["construction"]["method"],
+        generator=tide_generator(),
+        code=tide_generator_code("scripts/tide/judge_aliases.py"),
+    script:
+        "../scripts/tide/judge_aliases.py"
+
+
+rule tide_cluster_entities:
+    """Names of one thing, never joined across a rejected pair, and the elements that use them."""
+    input:
+        entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
+        candidates=f"{TIDE_FOLDER}/construction/candidates.jsonl",
+        alias_verdicts=f"{TIDE_FOLDER}/construction/alias_verdicts.jsonl",
+        elements=f"{TIDE_FOLDER}/elements.jsonl",
+    output:
+        clusters=f"{TIDE_FOLDER}/construction/clusters.jsonl",
+    log:
+        f"{RESULTS}/logs/tide/cluster_entities.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        minimum_elements=TIDE["construction"]["minimum_elements"],
+        code=code_digest("scripts/tide/cluster_entities.py"),
+    script:
+        "../scripts/tide/cluster_entities.py"
+
+
+rule tide_find_threads:
+    """Topics that evolve: a timeline of dated instruments each."""
+    input:
+        unpack(tide_generator_inputs("threads")),
+        clusters=f"{TIDE_FOLDER}/construction/clusters.jsonl",
+        entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
+        elements=f"{TIDE_FOLDER}/elements.jsonl",
+    output:
+        threads=f"{TIDE_FOLDER}/construction/threads.jsonl",
+    log:
+        f"{RESULTS}/logs/tide/find_threads.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/find_threads.tsv"
+    conda:
+        tide_generator_environment
+    resources:
+        gpu=tide_generator_gpus,
+        mem_mb=6000,
+        runtime=2880,
+    params:
+        method=TIDE["construction"]["method"],
+        generator=tide_generator(),
+        code=tide_generator_code("scripts/tide/find_threads.py"),
+    script:
+        "../scripts/tide/find_threads.py"
+
+
+rule tide_generate_questions:
+    """Question pairs that pass every check; what was dropped, and by which check."""
+    input:
+        unpack(tide_generator_inputs("questions")),
+        threads=f"{TIDE_FOLDER}/construction/threads.jsonl",
+        entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
+        elements=f"{TIDE_FOLDER}/elements.jsonl",
+    output:
+        questions=f"{TIDE_FOLDER}/questions.jsonl",
+        generation=f"{TIDE_FOLDER}/statistics/generation.csv",
+    log:
+        f"{RESULTS}/logs/tide/generate_questions.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/generate_questions.tsv"
+    conda:
+        tide_generator_environment
+    resources:
+        gpu=tide_generator_gpus,
+        mem_mb=6000,
+        runtime=2880,
+    params:
+        method=TIDE["construction"]["method"],
+        generator=tide_generator(),
+        sampled_elements=TIDE["construction"]["sampled_elements"],
+        per_task=TIDE["construction"]["pairs_per_task"],
+        seed=RUN["seed"],
+        code=tide_generator_code("scripts/tide/generate_questions.py"),
+    script:
+        "../scripts/tide/generate_questions.py"
+
+
+rule tide_verify_questions:
+    """The experts' first-pass ratings and their agreement."""
+    input:
+        questions=f"{TIDE_FOLDER}/questions.jsonl",
+        ratings=TIDE["construction"]["ratings"] or [],
+    output:
+        verification=f"{TIDE_FOLDER}/statistics/verification.csv",
+    log:
+        f"{RESULTS}/logs/tide/verify_questions.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("scripts/tide/verify_questions.py"),
+    script:
+        "../scripts/tide/verify_questions.py"
