@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -28,16 +28,22 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
+from scripts.inference.constrained import Grammar, Writer
+
 
 @dataclass(frozen=True)
 class Prompt:
-    """A tokenised prompt; its first `shared` tokens precede the last turn, `seed` is for draws."""
+    """A tokenised prompt; its first `shared` tokens precede the last turn, `seed` is for draws.
+
+    `grammar` is what the answer must follow, if anything.
+    """
 
     index: int
     ids: tuple[int, ...]
     shared: int
     limit: int
     seed: int = 0
+    grammar: Grammar | None = field(default=None, compare=False)
 
     @property
     def suffix(self) -> int:
@@ -264,40 +270,85 @@ class Decoder:
         self, batch: list[Prompt], cache: Any, logits: Tensor, settings: dict[str, Any]
     ) -> list[Decoded]:
         longest = max(len(prompt.ids) for prompt in batch)
+        rows = [_Row(prompt, self._ends) for prompt in batch]
         choose = _Chooser(batch, settings, self.model.device)
-        new: list[list[int]] = [[] for _ in batch]
-        reasons = ["length"] * len(batch)
-        active = list(range(len(batch)))
-        lengths = self._tensor([len(prompt.ids) for prompt in batch])
+        active = [i for i, row in enumerate(rows) if not row.finish_reason]
+        if len(active) < len(rows):
+            self._keep(cache, active)
+            logits = logits[active]
+        lengths = self._tensor([len(batch[i].ids) for i in active])
         gaps = (longest - lengths).unsqueeze(1)
         padded = bool(gaps.any())
-        for step in range(max(prompt.limit for prompt in batch)):
-            tokens = choose(logits, active, new)
-            keep = []
-            for place, (row, token) in enumerate(zip(active, tokens, strict=True)):
-                new[row].append(token)
-                if token in self.end_tokens or (self.stops is not None and self.stops(new[row])):
-                    reasons[row] = "stop"
-                elif len(new[row]) < batch[row].limit:
-                    keep.append(place)
+        fed = 0
+        while active:
+            # A row with forced tokens ahead has nothing to choose: its logits are not looked at.
+            due = [place for place, i in enumerate(active) if len(rows[i].ids) == fed]
+            if due:
+                chosen = choose(
+                    logits, due, [(active[place], rows[active[place]]) for place in due]
+                )
+                for place, token in zip(due, chosen, strict=True):
+                    rows[active[place]].write(token)
+            keep = [place for place, i in enumerate(active) if not rows[i].finish_reason]
             if not keep:
                 break
             if len(keep) < len(active):
-                chosen = self._tensor(keep)
-                for layer in cache.layers:
-                    layer.select(chosen)
-                gaps, lengths = gaps[chosen], lengths[chosen]
+                places = self._keep(cache, keep)
+                gaps, lengths = gaps[places], lengths[places]
                 active = [active[place] for place in keep]
-            seen = torch.arange(longest + step + 1, device=self.model.device)
+            # All rows go on by as many tokens as the one with the fewest ahead: no row is padded.
+            width = min(len(rows[i].ids) for i in active) - fed
+            ahead = torch.arange(width, device=self.model.device)
+            seen = torch.arange(longest + fed + width, device=self.model.device)
             logits = self.model(
-                input_ids=self._tensor([[new[row][-1]] for row in active]),
+                input_ids=self._tensor([rows[i].ids[fed : fed + width] for i in active]),
                 attention_mask=(seen >= gaps).long() if padded else None,
-                position_ids=(lengths + step).unsqueeze(1),
+                position_ids=(lengths + fed).unsqueeze(1) + ahead,
                 cache=cache,
                 use_cache=True,
                 logits_to_keep=1,
             ).logits[:, -1]
-        return [Decoded(tuple(ids), why) for ids, why in zip(new, reasons, strict=True)]
+            fed += width
+        return [Decoded(tuple(row.ids), row.finish_reason) for row in rows]
+
+    def _keep(self, cache: Any, places: list[int]) -> Tensor:
+        """Drop the other rows from the cache."""
+        chosen = self._tensor(places)
+        for layer in cache.layers:
+            layer.select(chosen)
+        return chosen
+
+    def _ends(self, ids: Sequence[int]) -> bool:
+        return ids[-1] in self.end_tokens or (self.stops is not None and self.stops(ids))
+
+
+class _Row:
+    """The new tokens of one row, and why it ended ("" while it goes on)."""
+
+    def __init__(self, prompt: Prompt, ends: Callable[[Sequence[int]], bool]) -> None:
+        self.ids: list[int] = []
+        self.finish_reason = ""
+        self.writer: Writer | None = prompt.grammar.start() if prompt.grammar else None
+        self._limit = prompt.limit
+        self._ends = ends
+        if self.writer is not None:
+            self._extend(self.writer.forced())
+
+    def write(self, token: int) -> None:
+        """Add a chosen token and what it forces; beyond the limit nothing is kept."""
+        self.ids.append(token)
+        if self._ends(self.ids):
+            self.finish_reason = "stop"
+            return
+        self._extend([] if self.writer is None else self.writer.accept(token, self.ids))
+
+    def _extend(self, forced: list[int]) -> None:
+        room = self._limit - len(self.ids)
+        self.ids += forced[:room]
+        if self.writer is not None and self.writer.complete and len(forced) <= room:
+            self.finish_reason = "stop"
+        elif len(forced) >= room:
+            self.finish_reason = "length"
 
 
 class _Chooser:
@@ -319,19 +370,26 @@ class _Chooser:
                 self.filters.append(TopPLogitsWarper(top_p))
             self.random = [torch.Generator().manual_seed(prompt.seed) for prompt in batch]
 
-    def __call__(self, logits: Tensor, active: list[int], new: list[list[int]]) -> list[int]:
-        logits = logits.float()
+    def __call__(
+        self, logits: Tensor, places: list[int], rows: list[tuple[int, _Row]]
+    ) -> list[int]:
+        """The next token of each row (its place in the batch, and itself) from `logits[places]`."""
+        logits = (logits if len(places) == len(logits) else logits[places]).float()
+        for place, (_, row) in enumerate(rows):
+            allowed = None if row.writer is None else row.writer.allowed(logits.shape[-1])
+            if allowed is not None:
+                logits[place, ~allowed.to(logits.device)] = -torch.inf
         if self.filters:
-            logits = torch.cat([self._filter(logits, i, row, new) for i, row in enumerate(active)])
+            logits = torch.cat([self._filter(logits, i, *row) for i, row in enumerate(rows)])
         if self.temperature == 0:
             return [int(token) for token in logits.argmax(-1).tolist()]
         shares = logits.softmax(-1).cpu()
         return [
-            int(torch.multinomial(shares[i], 1, generator=self.random[row]))
-            for i, row in enumerate(active)
+            int(torch.multinomial(shares[i], 1, generator=self.random[index]))
+            for i, (index, _) in enumerate(rows)
         ]
 
-    def _filter(self, logits: Tensor, place: int, row: int, new: list[list[int]]) -> Tensor:
-        before: Any = torch.tensor([[*self.batch[row].ids, *new[row]]], device=self.device)
+    def _filter(self, logits: Tensor, place: int, index: int, row: _Row) -> Tensor:
+        before: Any = torch.tensor([[*self.batch[index].ids, *row.ids]], device=self.device)
         filtered: Tensor = self.filters(before, logits[place : place + 1])
         return filtered

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from scripts.inference import embedded_models, models
+from scripts.inference.constrained import Grammar, Grammars
 from scripts.inference.decoding import Decoded, Decoder, Policy, Prompt, seed_of
 from scripts.inference.dialogue import TURN_MARKER, Renderer
 from scripts.inference.interface import Backend, ModelSpec
-from scripts.inference.reasoning import accounted, separate
+from scripts.inference.reasoning import CLOSE_TAG, Separated, accounted, separate
 from scripts.records import Request, Response, canonical_json
 
 # A turn marker is searched for in this many of the last tokens.
@@ -26,6 +27,8 @@ class TransformersBackend(Backend):
 
     Options of the roster entry: `threads` (PyTorch's, default its own), `batch: {policy, size,
     tokens}`. The batch policy is part of the identity, because floating point may tip a tie.
+    A request's schema holds from the first token, or from the end of the trace where the model
+    reasons (mode `thinking`, or a prompt that opens a trace).
     """
 
     name = "transformers"
@@ -35,6 +38,7 @@ class TransformersBackend(Backend):
         self.policy = _policy(spec)
         self._renderer: Renderer | None = None
         self._loaded: tuple[Any, Any] | None = None
+        self._grammars: Grammars | None = None
 
     @property
     def version(self) -> str:
@@ -145,7 +149,24 @@ class TransformersBackend(Backend):
         if self.spec.context_length is not None:
             limit = min(limit, self.spec.context_length - len(ids))
         seed = seed_of(canonical_json(request.messages), canonical_json(request.decoding))
-        return Prompt(index, ids, shared, limit, seed), rendered.opens_trace
+        grammar = self._grammar(request, rendered.opens_trace)
+        return Prompt(index, ids, shared, limit, seed, grammar), rendered.opens_trace
+
+    def _grammar(self, request: Request, opens_trace: bool) -> Grammar | None:
+        """The grammar of a request's schema; BackendError where it cannot be compiled."""
+        if request.response_schema is None:
+            return None
+        if self._grammars is None:
+            self._grammars = Grammars(self.renderer.tokenizer, self.spec.name)
+        begins = self._trace_ended if self._reasons(opens_trace) else None
+        return self._grammars.grammar(request.response_schema, request.request_id, begins)
+
+    def _reasons(self, opens_trace: bool) -> bool:
+        """Whether a trace may precede the answer."""
+        return opens_trace or self.mode == "thinking"
+
+    def _trace_ended(self, ids: Sequence[int]) -> bool:
+        return CLOSE_TAG in self._text(ids[-_TAIL:])
 
     def _respond(
         self, request: Request, prompt: Prompt, decoded: Decoded, opens_trace: bool
@@ -153,7 +174,10 @@ class TransformersBackend(Backend):
         text = self._text(decoded.ids)
         if self.renderer.is_transcript:
             text = text.partition(TURN_MARKER)[0].rstrip()
-        parts = separate(text, starts_inside=opens_trace)
+        if request.response_schema is not None and not self._reasons(opens_trace):
+            parts = Separated(text, None, "none")  # a tag inside a string of the JSON is no trace
+        else:
+            parts = separate(text, starts_inside=opens_trace)
         trace = accounted(parts.reasoning, self.mode, self.spec.thinking)
         counted = (
             None
