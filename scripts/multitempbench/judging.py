@@ -7,10 +7,10 @@ from typing import Any
 
 from scripts.inference.interface import NOT_RUN
 from scripts.judging import date_judge, llm_judge
+from scripts.judging.replies import answer_text
 from scripts.judging.score_files import ScoringError, some
 from scripts.judging.verdicts import Verdict
 from scripts.multitempbench.prompts import Prompt
-from scripts.multitempbench.scoring import answer_text
 from scripts.records import Item, Judgement, Request, Response
 
 #: Name of the rule-based judge among the configured judges; every other name is a roster entry.

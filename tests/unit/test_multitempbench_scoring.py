@@ -18,6 +18,7 @@ from scripts.files import DataError, read_csv, read_records, write_records
 from scripts.inference.interface import Backend
 from scripts.judging.answer_words import relation_word, yes_no_word
 from scripts.judging.date_judge import judge_item
+from scripts.judging.replies import without_cut_number
 from scripts.judging.score_files import ScoringError
 from scripts.multitempbench import compare_judges, gather_scores, judge_responses, score_responses
 from scripts.multitempbench.judging import judge_by_model, judge_by_rule
@@ -27,7 +28,6 @@ from scripts.multitempbench.scoring import (
     SCORE_DTYPES,
     read_scores,
     score_frame,
-    without_cut_number,
 )
 from scripts.records import Item, Judgement, Request, Response
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from scripts.files import dump_line
 from scripts.inference.reasoning import separate_reasoning
+from scripts.judging import reply_objects
+from scripts.judging.reply_objects import MAX_DIGITS
 from scripts.records import Response
 from scripts.syntaxbench import parsing
 from scripts.syntaxbench.parsing import (
@@ -102,7 +104,7 @@ def test_no_text_raises_and_the_answer_fits_its_category(
     assert (answer.value is not None) == (answer.category == "valid")
     assert (answer.reason is None) == (answer.category == "valid")
     if kind == "integer" and answer.value is not None:
-        assert abs(int(answer.value)) < 10**parsing.MAX_DIGITS
+        assert abs(int(answer.value)) < 10**MAX_DIGITS
     if kind == "yes_no" and answer.value is not None:
         assert answer.value in ("yes", "no")
 
@@ -188,7 +190,7 @@ def test_unknown_kind_is_an_error() -> None:
 
 
 def test_the_work_limit_gives_a_defined_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "WORK_PER_CHARACTER", 0)
+    monkeypatch.setattr(reply_objects, "WORK_PER_CHARACTER", 0)
     answer = parse_answer("{" * 2000 + '{"result": 7}', "integer")
     assert (answer.category, answer.reason) == ("unparsable", "work_limit")
 
