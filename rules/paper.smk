@@ -1,5 +1,6 @@
 # From statistics, tables and figures to the printed paper.
 from scripts.publishing.roster import roster_params
+from scripts.publishing.shared_axis import inputs as shared_axis_inputs
 
 
 report: "report/workflow.rst"
@@ -61,12 +62,40 @@ rule make_roster:
         "../scripts/publishing/make_roster.py"
 
 
+rule make_shared_axis:
+    """What every benchmark says about a model's tokeniser, in one table."""
+    input:
+        **shared_axis_inputs(RESULTS, BENCHMARKS),
+    output:
+        tex=f"{RESULTS}/paper/shared_axis.tex",
+        csv=f"{RESULTS}/paper/shared_axis.csv",
+        html=report(
+            f"{RESULTS}/paper/shared_axis.html",
+            caption="report/shared_axis.rst",
+            category="Paper",
+            labels={"page": "tokenisers"},
+        ),
+    log:
+        f"{RESULTS}/logs/paper/make_shared_axis.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        roster=ordered(roster_params(config)),
+        code=code_digest("scripts/publishing/make_shared_axis.py"),
+    script:
+        "../scripts/publishing/make_shared_axis.py"
+
+
 rule compile_paper:
     """The paper as PDF; a missing glyph or an undefined reference is an error."""
     input:
         sources=PAPER_SOURCES,
         artefacts=[path for name in BENCHMARKS for path in ARTEFACTS[name]],
         roster=rules.make_roster.output.tex,
+        shared_axis=rules.make_shared_axis.output.tex,
         numbers=rules.collect_numbers.output.tex,
         setup=rules.collect_numbers.output.setup,
     output:
@@ -116,4 +145,5 @@ rule artefacts:
         [path for name in BENCHMARKS for path in ARTEFACTS[name]],
         [path for name in BENCHMARKS for path in DATASETS[name]],
         rules.make_roster.output,
+        rules.make_shared_axis.output,
         rules.collect_numbers.output,

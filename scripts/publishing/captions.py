@@ -332,7 +332,7 @@ RUN_BOX = {
 }
 
 
-BENCHMARKS = ("syntaxbench", "multitempbench")
+BENCHMARKS = ("syntaxbench", "multitempbench", "tide")
 
 
 def setup_latex(contexts: Mapping[str, Context], results: str = "../..") -> str:

@@ -8,7 +8,11 @@ from typing import Any
 from scripts.publishing.captions import MODE_LABELS
 from scripts.publishing.tables import Cell, Column, Row, Table
 
-BENCHMARK_LABELS = {"syntaxbench": "SyntaxBench", "multitempbench": "MultiTempBench"}
+BENCHMARK_LABELS = {
+    "syntaxbench": "SyntaxBench",
+    "multitempbench": "MultiTempBench",
+    "tide": "TIDE",
+}
 BASELINE = "baseline"
 ENTRY_KEYS = ("label", "backend", "source", "revision", "precision", "modes")
 
