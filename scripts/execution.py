@@ -71,6 +71,11 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
             raise SystemExit(1) from error
 
 
+def file_list(named: Any) -> list[str]:
+    """The files of a named input or output: Snakemake gives one file as text, several as a list."""
+    return [named] if isinstance(named, str) else [str(path) for path in named]
+
+
 def exit_on_sigterm() -> None:
     """Turn SIGTERM into an ordinary exit from here on, so that open files are closed in order."""
 

@@ -1,10 +1,12 @@
 """Rule script: one model in one mode answers every cell of a benchmark.
 
-input.requests: one Request file per task, in the order of params.tasks; input.weights: the files
-of the model's prepared folder, or input.answers: its file of answers, where the model needs one.
-output.responses: one file per task x shots, tasks outer, shots inner; output.manifest.
-params: name, entry (the model's roster entry), mode, benchmark, tasks, shots, max_new_tokens, store
-(the store file, no output of the rule).
+input.requests: the Request files; input.weights: the files of the model's prepared folder, or
+input.answers: its file of answers, where the model needs one. output.responses, output.manifest.
+params: name, entry (the model's roster entry), mode, benchmark, max_new_tokens, store (the store
+file, no output of the rule), and how requests are cut into response files: `files` (true: one for
+every Request file, in their order; an empty one gives an empty one), or `tasks` and `shots` (one
+Request file per task; one response file per task x shots, tasks outer, shots inner). Where nothing
+is asked at all, no model is loaded.
 """
 
 import sys
@@ -12,7 +14,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from scripts.execution import execute, exit_on_sigterm
+from scripts.execution import execute, exit_on_sigterm, file_list
 from scripts.files import DataError, read_records, write_json, write_records
 from scripts.inference import manifest, runner
 from scripts.inference.backends import create_backend
@@ -41,16 +43,21 @@ def cells(
     return out
 
 
+def asked_cells(files: Sequence[str], params: Any) -> list[list[Request]]:
+    """The requests of every response file, in their order."""
+    if getattr(params, "files", False):
+        return [read_records(path, Request) for path in files]
+    return list(cells(files, list(params.tasks), [int(shot) for shot in params.shots]).values())
+
+
 def answer(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) -> None:
     """Generate what the store lacks, then write the responses and the manifest."""
     params = snakemake.params
-    asked = cells(
-        list(snakemake.input.requests), list(params.tasks), [int(shot) for shot in params.shots]
-    )
-    outputs = list(snakemake.output.responses)
+    asked = asked_cells(file_list(snakemake.input.requests), params)
+    outputs = file_list(snakemake.output.responses)
     if len(outputs) != len(asked):
-        raise DataError(f"{len(outputs)} response files for {len(asked)} cells (tasks x shots)")
-    requests = [request for cell in asked.values() for request in cell]
+        raise DataError(f"{len(outputs)} response files for {len(asked)} cells of requests")
+    requests = [request for cell in asked for request in cell]
     result = runner.run(
         backend.spec,
         backend.mode,
@@ -60,7 +67,7 @@ def answer(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) -> None:
         max_new_tokens=int(params.max_new_tokens),
     )
     position = 0
-    for path, cell in zip(outputs, asked.values(), strict=True):
+    for path, cell in zip(outputs, asked, strict=True):
         write_records(path, result.responses[position : position + len(cell)])
         position += len(cell)
     facts = manifest.build(

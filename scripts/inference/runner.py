@@ -11,6 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from scripts.inference.interface import Backend, BackendError, ModelSpec
+from scripts.inference.schemas import in_required_order
 from scripts.inference.store import ResponseStore, from_stored, request_key, to_stored
 from scripts.records import Request, Response
 
@@ -30,8 +31,11 @@ class Run:
 
 
 def complete(request: Request, max_new_tokens: int) -> Request:
-    """The request with the mode's limit of new tokens in its decoding."""
-    return replace(request, decoding={**request.decoding, "max_new_tokens": max_new_tokens})
+    """The request with the mode's limit of new tokens in its decoding and its schema in order."""
+    decoding = {**request.decoding, "max_new_tokens": max_new_tokens}
+    schema = request.response_schema
+    ordered = None if schema is None else in_required_order(schema)
+    return replace(request, decoding=decoding, response_schema=ordered)
 
 
 def run(

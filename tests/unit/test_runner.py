@@ -21,7 +21,7 @@ from scripts.inference import backends, manifest, run_model, runner
 from scripts.inference.interface import Backend, BackendError, ModelSpec
 from scripts.inference.registry import model_spec, prepared_path
 from scripts.inference.store import ResponseStore, decode_line
-from scripts.records import Request, Response
+from scripts.records import Request, Response, canonical_json
 
 ROOT = Path(__file__).parents[2]
 ENTRY = {
@@ -309,6 +309,72 @@ def test_run_model_writes_a_file_a_cell_and_the_manifest(
     again = json.loads((tmp_path / "manifest.json").read_text())
     assert again["requests"]["from_store"] == 12
     assert again["config_sha256"] == facts["config_sha256"]
+
+
+def files_job(folder: Path, files: dict[str, list[Request]]) -> SimpleNamespace:
+    """A job with one response file for every request file."""
+    base = job(folder, files=True)
+    del base.params.tasks, base.params.shots
+    for name, requests in files.items():
+        write_records(folder / f"requests/{name}.jsonl", requests)
+    base.input.requests = [f"{folder}/requests/{name}.jsonl" for name in files]
+    base.output.responses = [f"{folder}/out/{name}.jsonl" for name in files]
+    return base
+
+
+def test_a_response_file_for_every_request_file_also_for_an_empty_one(
+    tmp_path: Path, fake_backend: list[FakeBackend]
+) -> None:
+    files = {"icl/a": [request("x", 7), request("y", 7)], "icl/b": [], "rag/a": [request("z", 7)]}
+    run_model.main(files_job(tmp_path, files))
+    for name, requests in files.items():
+        rows = read_records(tmp_path / f"out/{name}.jsonl", Response)
+        assert [row.request_id for row in rows] == [each.request_id for each in requests]
+    run_model.main(files_job(tmp_path, {"icl/a": files["icl/a"], "icl/c": [request("w", 1)]}))
+    assert fake_backend[1].asked == ["w"]
+
+
+def test_nothing_to_ask_loads_no_model(
+    tmp_path: Path, fake_backend: list[FakeBackend], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def heavy(self: FakeBackend, requests: Sequence[Request]) -> Iterator[Response]:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(FakeBackend, "generate", heavy)
+    monkeypatch.setattr(FakeBackend, "generate_batches", heavy)
+    one = files_job(tmp_path, {"explanations": []})
+    one.input.requests, one.output.responses = one.input.requests[0], one.output.responses[0]
+    run_model.main(one)
+    assert (tmp_path / "out/explanations.jsonl").read_bytes() == b""
+    assert json.loads((tmp_path / "manifest.json").read_text())["requests"]["total"] == 0
+    assert not (tmp_path / "store/test/fake/non_thinking.jsonl").exists()
+
+
+def test_a_schema_reaches_the_backend_in_the_order_of_required(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "reasoning": {"type": "string"},
+            "choice": {
+                "type": "object",
+                "properties": {"z": {"enum": [{"b": 1, "a": 2}]}, "a": {}, "more": {}},
+                "required": ["z", "a"],
+            },
+            "list": {"type": "array", "items": [{"properties": {"b": {}, "a": {}}}]},
+        },
+        "required": ["reasoning", "choice", "absent"],
+    }
+    asked = Request.create("item", {}, [], {"temperature": 0.0}, schema)
+    write_records(tmp_path / "r.jsonl", [asked])
+    read = read_records(tmp_path / "r.jsonl", Request)[0]
+    assert list(read.response_schema["properties"]) == ["choice", "list", "reasoning"]  # type: ignore[index]
+    sent = runner.complete(read, 9).response_schema
+    assert sent == schema
+    assert list(sent["properties"]) == ["reasoning", "choice", "list"]
+    assert list(sent["properties"]["choice"]["properties"]) == ["z", "a", "more"]
+    assert sent["properties"]["choice"]["properties"]["z"]["enum"] == [{"b": 1, "a": 2}]
+    assert canonical_json(sent) == canonical_json(read.response_schema)
+    assert runner.complete(replace(read, response_schema=None), 9).response_schema is None
 
 
 def test_run_model_ends_with_a_message(
