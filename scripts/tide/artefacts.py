@@ -120,6 +120,8 @@ def context_params(config: Mapping[str, Any]) -> dict[str, Any]:
                 "judges_list": join_words(judges),
                 "judges_words": counted(len(judges), "judge"),
                 "depth": retrieval["depth"],
+                "main_depth": retrieval["depth"],
+                "main_embedder": retrieval["embedder"],
                 "embedder": embedders[retrieval["embedder"]],
                 "date_weight": part["judging"]["date_weight"],
                 "alias_threshold": part["construction"]["threshold"],
