@@ -259,13 +259,13 @@ def latex_source(instrument: Instrument, actual_text: bool) -> str:
             r"\documentclass[10pt]{article}",
             rf"\usepackage[paperwidth={_PAGE_WIDTH}bp,paperheight={_PAGE_HEIGHT}bp,"
             rf"margin={_MARGIN}bp]{{geometry}}",
-            r"\usepackage{fontspec}",
+            r"\usepackage{fontspec,array}",
             rf"\setmainfont[Path={LATIN_FONT.parent}/]{{{LATIN_FONT.name}}}",
             rf"\newfontfamily\bn[Script=Bengali,Path={BENGALI_FONT.parent}/]{{{BENGALI_FONT.name}}}",
             r"\special{pdf:trailerid [<00000000000000000000000000000000> "
             r"<00000000000000000000000000000000>]}",
             r"\pagestyle{empty}\raggedright\setlength{\parindent}{0pt}\setlength{\parskip}{5bp}",
-            r"\renewcommand{\arraystretch}{1.3}",
+            r"\renewcommand{\arraystretch}{1.3}\setlength{\tabcolsep}{4bp}",
             r"\begin{document}",
             body,
             r"\end{document}",
@@ -305,12 +305,11 @@ def _latex_page(page: Sequence[dict[str, Any]]) -> str:
             parts.append(_latex_table(value))
         else:
             text = value["text"] if kind == "clause" else value
-            parts += [_latex_paragraph(line, first) for first, line in _paragraphs(text)]
+            parts += [
+                _latex_paragraph(line, first=kind == "clause" and not order)
+                for order, line in enumerate(text.split("\n"))
+            ]
     return "\n\n".join(parts)
-
-
-def _paragraphs(text: str) -> list[tuple[bool, str]]:
-    return [(not place, line) for place, line in enumerate(text.split("\n"))]
 
 
 def _latex_paragraph(line: str, first: bool) -> str:
@@ -321,7 +320,14 @@ def _latex_paragraph(line: str, first: bool) -> str:
 
 
 def _latex_table(value: dict[str, Any]) -> str:
-    columns = "|" + "|".join(rf"p{{0.{width:02d}\textwidth}}" for width in value["widths"]) + "|"
+    columns = (
+        "|"
+        + "|".join(
+            rf">{{\raggedright\arraybackslash}}p{{0.{width:02d}\textwidth}}"
+            for width in value["widths"]
+        )
+        + "|"
+    )
     rows = [" & ".join(map(latex_text, row)) for row in [value["headers"], *value["rows"]]]
     lines = " \\\\ \\hline\n".join(rows)
     return f"\\begin{{tabular}}{{{columns}}}\\hline\n{lines} \\\\ \\hline\n\\end{{tabular}}\\par"
@@ -377,8 +383,8 @@ def typeset(instrument: Instrument) -> bytes:
     with pymupdf.open(stream=printed, filetype="pdf") as pdf:
         if len(pdf) != len(instrument.pages):
             raise DataError(
-                f"{instrument.document}: {len(pdf)} pages printed, {len(instrument.pages)} written; "
-                "move blocks to another page"
+                f"{instrument.document}: {len(pdf)} pages printed, {len(instrument.pages)} "
+                "written; move blocks to another page"
             )
         scanned = [page for page, layer in instrument.layers.items() if layer == "image"]
         if not scanned:
@@ -406,7 +412,7 @@ def _html_pdf(instrument: Instrument) -> bytes:
     with pymupdf.open() as pdf:
         for blocks in instrument.pages:
             page = pdf.new_page(width=_PAGE_WIDTH, height=_PAGE_HEIGHT)
-            box = page.rect + (_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+            box = pymupdf.Rect(_MARGIN, _MARGIN, _PAGE_WIDTH - _MARGIN, _PAGE_HEIGHT - _MARGIN)
             page.insert_htmlbox(box, _html(blocks), css=style, archive=archive, scale_low=1)
         pdf.subset_fonts()
         return _saved(pdf)
@@ -500,7 +506,7 @@ _LEGACY_UNIT = re.compile("|".join(sorted(map(re.escape, _LEGACY_SIGNS), key=len
 
 
 def to_legacy(text: str) -> str:
-    """Bengali in a Latin encoding of the SutonnyMJ kind: signs in the order in which they are drawn.
+    """Bengali in a Latin encoding of the SutonnyMJ kind: signs in the order of drawing.
 
     Vowel signs that stand before their letter come before it, reph after its cluster. Other
     characters stay; the mapping covers this corpus and is no converter for print.
