@@ -1,0 +1,290 @@
+"""Vectors from any OpenAI-compatible embeddings endpoint, through the official client.
+
+Options and their meaning are those of the chat backend (scripts/inference/backends): base_url,
+provider, api_key_environment, api_key_file, concurrency, requests_per_minute, timeouts,
+max_attempts, backoff. Further ones: `texts_per_request`; `request_dimensions` (ask the server for
+that many dimensions; off, since many servers refuse the field); `longest_characters` (texts are cut
+there, for servers that refuse long ones). The key is read from the environment or a file, and never
+written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import openai
+
+from scripts.inference.backends.chat_completions import AttemptError, one_line, status_fault
+from scripts.inference.backends.openai_compatible import PLACEHOLDER_KEY, REPOSITORY, Settings
+from scripts.inference.interface import BackendError, ModelSpec
+from scripts.retrieval.embedders.interface import Embedder, EmbedderSpec, EmbeddingError, Mode
+
+log = logging.getLogger(__name__)
+
+TEXTS_PER_REQUEST = 32
+
+
+class OpenAIEmbedder(Embedder):
+    """One model behind an embeddings endpoint; several requests are in flight at once."""
+
+    long_texts = "left to the server, or cut at longest_characters"
+
+    def __init__(self, spec: EmbedderSpec) -> None:
+        super().__init__(spec)
+        try:
+            self.settings = Settings.from_spec(_as_model(spec))
+        except BackendError as error:
+            raise EmbeddingError(str(error)) from error
+        self.texts_per_request = int(spec.options.get("texts_per_request") or TEXTS_PER_REQUEST)
+        self.longest: int | None = spec.options.get("longest_characters")
+        self.tally: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+
+    @property
+    def version(self) -> str:
+        """The server: nobody tells which version of a model answers."""
+        return self.settings.provider or self.settings.base_url.rstrip("/")
+
+    @property
+    def slice_size(self) -> int:
+        """As many texts as are in flight at once."""
+        return self.texts_per_request * self.settings.concurrency
+
+    def identity(self) -> dict[str, Any]:
+        """What is sent to whom; the client's version and the load are not in it."""
+        return {
+            **super().identity(),
+            "longest_characters": self.longest,
+            "request_dimensions": bool(self.spec.options.get("request_dimensions")),
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """Address, requests, tokens that the server counted, and faults that were overcome."""
+        return {
+            "base_url": self.settings.base_url,
+            "client": f"openai {openai.__version__}",
+            "concurrency": self.settings.concurrency,
+            **dict(sorted(self.tally.items())),
+            "faults": dict(sorted(self.faults.items())),
+        }
+
+    def _vectors(self, texts: list[str], mode: Mode) -> Any:  # noqa: ARG002
+        sent = [text[: self.longest] for text in texts]
+        self.tally["cut_texts"] += sum(map(len, sent)) < sum(map(len, texts))
+        # Servers refuse an empty string, and a blank one means nothing.
+        blank = next((place for place, text in enumerate(sent) if not text.strip()), None)
+        if blank is not None:
+            raise EmbeddingError(f"embedder {self.spec.name!r}: text {blank} is blank")
+        size = self.texts_per_request
+        groups = [sent[start : start + size] for start in range(0, len(sent), size)]
+        rows = asyncio.run(_Run(self).all(groups))
+        return [row for group in rows for row in group]
+
+    def api_key(self) -> str:
+        """The key from the environment or a file outside the repository; a local server needs none.
+
+        Raises EmbeddingError saying where the key was looked for, never what it is.
+        """
+        settings, where = self.settings, f"embedder {self.spec.name!r}"
+        variable = settings.api_key_environment
+        if variable and os.environ.get(variable, "").strip():
+            return os.environ[variable].strip()
+        if settings.api_key_file:
+            path = Path(settings.api_key_file).expanduser().resolve()
+            if path.is_relative_to(REPOSITORY):
+                raise EmbeddingError(
+                    f"{where}: api_key_file is inside the repository; move the key out of it"
+                )
+            with suppress(OSError, UnicodeDecodeError):
+                words = path.read_text(encoding="utf-8").split()
+                if len(words) == 1:
+                    return words[0]
+            raise EmbeddingError(f"{where}: api_key_file must hold the key and nothing else")
+        if settings.local:
+            return PLACEHOLDER_KEY
+        named = (
+            f"set the environment variable {variable}"
+            if variable
+            else "name an environment variable in api_key_environment"
+        )
+        raise EmbeddingError(f"{where}: {settings.base_url} needs an API key; {named}")
+
+
+def _as_model(spec: EmbedderSpec) -> ModelSpec:
+    """The entry in the form that the chat backend's settings are read from."""
+    return ModelSpec(
+        name=spec.name,
+        label=spec.label,
+        backend=spec.backend,
+        source=spec.source,
+        revision=None,
+        precision=None,
+        modes=(),
+        thinking={},
+        options=spec.options,
+    )
+
+
+class _Run:
+    """The requests of one slice of texts: bounded concurrency, pacing, retries with backoff."""
+
+    def __init__(self, embedder: OpenAIEmbedder) -> None:
+        self.embedder = embedder
+        self.settings = embedder.settings
+        self.key = embedder.api_key()
+        self.open = asyncio.Semaphore(self.settings.concurrency)
+        self.next_start = 0.0
+        self.random = random.Random()
+
+    async def all(self, groups: Sequence[list[str]]) -> list[list[list[float]]]:
+        """Vectors of every group, in order. The first group that fails ends the run."""
+        settings = self.settings
+        transport = openai.DefaultAsyncHttpxClient(
+            timeout=openai.Timeout(
+                settings.timeout_seconds, connect=settings.connect_timeout_seconds
+            ),
+            # A proxy from the environment must not stand between us and our own machine.
+            trust_env=not settings.local,
+        )
+        client = openai.AsyncOpenAI(
+            api_key=self.key, base_url=settings.base_url, max_retries=0, http_client=transport
+        )
+        # The client would tell every provider the account names that stand in the environment.
+        client.organization = client.project = None
+        async with client:
+            tasks = [asyncio.ensure_future(self._group(client, group)) for group in groups]
+            try:
+                return await asyncio.gather(*tasks)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _group(self, client: openai.AsyncOpenAI, texts: list[str]) -> list[list[float]]:
+        settings = self.settings
+        async with self.open:
+            for attempt in range(1, settings.max_attempts + 1):
+                await self._turn()
+                try:
+                    return await self._attempt(client, texts)
+                except AttemptError as fault:
+                    self.embedder.faults[fault.cause] += 1
+                    wait = fault.wait or 0.0
+                    if (
+                        fault.kind != "retry"
+                        or attempt == settings.max_attempts
+                        or wait > settings.longest_wait_seconds
+                    ):
+                        raise self._failed(fault, attempt) from None
+                    log.info("attempt %d: %s; trying again", attempt, self._scrub(str(fault)))
+                    delay = settings.backoff_seconds * 2.0 ** min(attempt - 1, 60)
+                    delay = min(settings.longest_backoff_seconds, delay)
+                    await asyncio.sleep(wait + delay * self.random.uniform(0.5, 1.0))
+        raise AssertionError("max_attempts is at least 1")
+
+    async def _turn(self) -> None:
+        """Wait until the rate limit allows another request."""
+        if self.settings.requests_per_minute:
+            now = asyncio.get_running_loop().time()
+            start = max(now, self.next_start)
+            self.next_start = start + 60.0 / self.settings.requests_per_minute
+            await asyncio.sleep(start - now)
+
+    async def _attempt(self, client: openai.AsyncOpenAI, texts: list[str]) -> list[list[float]]:
+        """One HTTP exchange; raises AttemptError."""
+        spec, limit = self.embedder.spec, self.settings.timeout_seconds
+        arguments: dict[str, Any] = {
+            "model": spec.source,
+            "input": texts,
+            # The client's default is base64, which not every server knows.
+            "encoding_format": "float",
+        }
+        if spec.options.get("request_dimensions"):
+            arguments["dimensions"] = spec.dimensions
+        if self.settings.extra_body:
+            arguments["extra_body"] = dict(self.settings.extra_body)
+        self.embedder.tally["attempts"] += 1
+        try:
+            async with asyncio.timeout(limit):
+                reply = await client.embeddings.with_raw_response.create(**arguments)
+        except (TimeoutError, openai.APITimeoutError):
+            raise AttemptError(
+                "retry", "timeout", f"no complete answer within {limit:g} s"
+            ) from None
+        except openai.APIStatusError as error:
+            # A server that echoes the key must not get it into a message, whole or cut.
+            body = error.response.content.replace(self.key.encode(), b"[key removed]")
+            raise status_fault(error.status_code, error.response.headers, body) from None
+        except openai.APIConnectionError as error:
+            said = one_line(str(error.__cause__ or error)) or "no details"
+            raise AttemptError("retry", "no connection", said) from None
+        except openai.OpenAIError as error:
+            raise AttemptError("retry", "bad reply", one_line(str(error))) from None
+        vectors, tokens = read_embeddings(reply.content, len(texts))
+        self.embedder.tally["requests"] += 1
+        self.embedder.tally["tokens"] += tokens
+        return vectors
+
+    def _failed(self, fault: AttemptError, attempts: int) -> EmbeddingError:
+        settings, spec = self.settings, self.embedder.spec
+        source = settings.api_key_environment or settings.api_key_file or "api_key_environment"
+        remedy = {
+            "http 401": f"check the key in {source}",
+            "http 403": f"the key may not use this model; check {source}",
+            "http 404": f"check base_url and the model's source ({spec.source!r})",
+            "http 400": "check the source, and longest_characters where texts are too long",
+            "no connection": "start the server, or correct base_url",
+        }.get(fault.cause, "run again later")
+        return EmbeddingError(
+            f"embedder {spec.name!r}: {settings.base_url} gave {self._scrub(str(fault))} "
+            f"(attempt {attempts}): {remedy}. Finished vectors are kept"
+        )
+
+    def _scrub(self, text: str) -> str:
+        """Error text without the key, or parts of it as providers quote them."""
+        text = text.replace(self.key, "[key removed]")
+        text = re.sub(r"(?i)\bbearer\s+(?!\[)[^\s\"',;]+", "Bearer [key removed]", text)
+        return re.sub(r"\b(?:sk|rk|pk)-[\w*.…-]{4,}|\bAIza[\w*-]{8,}", "[key removed]", text)
+
+
+def read_embeddings(body: bytes, count: int) -> tuple[list[list[float]], int]:
+    """Vectors in the order of the texts, and the tokens counted (0 where unsaid), of a 200 reply.
+
+    Raises AttemptError for everything that is not one vector for every text.
+    """
+    try:
+        reply = json.loads(body)
+    except ValueError as error:
+        raise AttemptError("retry", "bad json", one_line(str(error), 120)) from None
+    if isinstance(reply, dict) and reply.get("error"):
+        raise AttemptError("retry", "server error", one_line(json.dumps(reply["error"])))
+    data = reply.get("data") if isinstance(reply, dict) else None
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise AttemptError("retry", "bad reply", "the reply has no list of embeddings")
+    if len(data) != count:
+        raise AttemptError("retry", "bad reply", f"{len(data)} embeddings for {count} texts")
+    if any("index" in row for row in data):
+        if {type(row.get("index")) for row in data} != {int} or sorted(
+            row["index"] for row in data
+        ) != list(range(count)):
+            raise AttemptError("retry", "bad reply", "the indices are not those of the texts")
+        data = sorted(data, key=lambda row: row["index"])
+    vectors = [row.get("embedding") for row in data]
+    if not all(_is_vector(vector) for vector in vectors):
+        raise AttemptError("retry", "bad reply", "an embedding is no list of numbers")
+    usage = reply.get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else 0
+    return vectors, tokens if type(tokens) is int and tokens > 0 else 0
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and all(type(number) in (int, float) for number in value)
