@@ -11,21 +11,21 @@ from scripts.workflow.digest import ROOT, _imported_modules
 
 # From the top floor down; a module may import its own floor and the floors below it.
 FLOORS = [
-    {"syntaxbench", "multitempbench"},
+    {"syntaxbench", "multitempbench", "tide"},
     {"publishing"},
-    {"judging", "probing"},
+    {"judging", "probing", "retrieval"},
     {"statistics", "tokenisation"},
     {"inference"},
-    {"corpora"},
+    {"corpora", "documents"},
     {"dates"},
     {"files", "execution"},
     {"records"},
 ]
 MODULES = sorted((ROOT / "scripts").rglob("*.py"))
 RULE_SCRIPT_VERBS = {
-    "analyse", "build", "calibrate", "collect", "compare", "compile", "compute", "curate", "export",
-    "extract", "fetch", "fit", "gather", "judge", "make", "measure", "run", "score", "tokenise",
-    "translate",
+    "analyse", "build", "calibrate", "cluster", "collect", "compare", "compile", "compute", "curate",
+    "embed", "export", "extract", "fetch", "find", "fit", "gather", "generate", "judge", "make",
+    "measure", "parse", "propose", "retrieve", "run", "score", "tokenise", "translate", "verify",
 }  # fmt: skip
 
 
