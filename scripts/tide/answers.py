@@ -54,7 +54,7 @@ class Answer:
     reason: str = ""
 
 
-class _Unreadable(Exception):
+class _UnreadableError(Exception):
     """A value is no answer of its kind; the message is the reason."""
 
 
@@ -90,7 +90,7 @@ def read_text(text: str, kind: str, inputs: Mapping[str, Any], *, complete: bool
         found = _from_objects(text, kind, inputs)
         if found is None and complete and len(text) <= SHORT_CHARACTERS:
             found = _LENIENT[kind](trim(text), inputs)
-    except _Unreadable as error:
+    except _UnreadableError as error:
         return Answer(None, "unparsable", "none", str(error))
     if found is None:
         return Answer(None, "unparsable", "none", "no_answer")
@@ -109,7 +109,7 @@ def _from_objects(text: str, kind: str, inputs: Mapping[str, Any]) -> tuple[Valu
         return _value_of(plain, kind, inputs, repairs), _route("json", repairs)
     objects, exhausted = objects_with(text, key)
     if exhausted:
-        raise _Unreadable("work_limit")
+        raise _UnreadableError("work_limit")
     if not objects:
         return None
     values = []
@@ -117,7 +117,7 @@ def _from_objects(text: str, kind: str, inputs: Mapping[str, Any]) -> tuple[Valu
         repairs = set(found.repairs)
         values.append(_value_of(found.pairs, kind, inputs, repairs))
     if len(set(values)) > 1:
-        raise _Unreadable("several_answers")
+        raise _UnreadableError("several_answers")
     where = place(text, objects[-1]).replace("plain", "json")
     return values[-1], _route(where, repairs)
 
@@ -129,7 +129,7 @@ def _route(where: str, repairs: set[str]) -> str:
 def _value_of(pairs: Pairs, kind: str, inputs: Mapping[str, Any], repairs: set[str]) -> Value:
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise _Unreadable("duplicate_key")
+        raise _UnreadableError("duplicate_key")
     return _CONVERT[kind](dict(pairs)[KEYS[kind]], inputs, repairs)
 
 
@@ -138,9 +138,9 @@ def _index(value: Any, size: int, repairs: set[str]) -> int:
     try:
         index = integer(value, repairs)
     except ValueKindError as error:
-        raise _Unreadable(str(error)) from error
+        raise _UnreadableError(str(error)) from error
     if not 0 <= index < size:
-        raise _Unreadable("index_out_of_range")
+        raise _UnreadableError("index_out_of_range")
     return index
 
 
@@ -157,26 +157,26 @@ def _choice(value: Any, inputs: Mapping[str, Any], repairs: set[str]) -> int:
 def _order(value: Any, inputs: Mapping[str, Any], repairs: set[str]) -> tuple[int, ...]:
     size = len(inputs["events_shuffled"])
     if not isinstance(value, list) or isinstance(value, Pairs):
-        raise _Unreadable("not_a_list")
+        raise _UnreadableError("not_a_list")
     return _permutation([_index(each, size, repairs) for each in value], size)
 
 
 def _permutation(indices: Sequence[int], size: int) -> tuple[int, ...]:
     if len(set(indices)) < len(indices):
-        raise _Unreadable("repeated_index")
+        raise _UnreadableError("repeated_index")
     if len(indices) < size:
-        raise _Unreadable("missing_index")
+        raise _UnreadableError("missing_index")
     return tuple(indices)
 
 
 def _verdict(value: Any, _inputs: Mapping[str, Any], repairs: set[str]) -> str:
     if not isinstance(value, str) or isinstance(value, Number):
-        raise _Unreadable("not_a_verdict")
+        raise _UnreadableError("not_a_verdict")
     if isinstance(value, Word):
         repairs.add("bare_word")
     verdict = trim(value).strip("*. ").upper()
     if verdict not in VERDICTS:
-        raise _Unreadable("not_a_verdict")
+        raise _UnreadableError("not_a_verdict")
     if verdict != value:
         repairs.add("spelling")
     return verdict
@@ -232,7 +232,7 @@ def _named_option(text: str, options: Sequence[str]) -> tuple[int, str] | None:
     if len(equal) == 1:
         return equal[0], "option_text"
     if len(equal) > 1:
-        raise _Unreadable("several_options")
+        raise _UnreadableError("several_options")
     letter = _letter(text)
     if letter is not None and letter < len(options):
         return letter, "option_letter"
@@ -254,7 +254,7 @@ def _lenient_choice(text: str, inputs: Mapping[str, Any]) -> tuple[Value, str] |
     as_text = _named_option(bare, options)
     as_index = _lone_index(bare, len(options))
     if as_text is not None and as_index is not None and as_text[0] != as_index:
-        raise _Unreadable("several_answers")
+        raise _UnreadableError("several_answers")
     if as_index is not None:
         return as_index, "lone_index"
     if as_text is not None:
@@ -268,7 +268,7 @@ def _lenient_choice(text: str, inputs: Mapping[str, Any]) -> tuple[Value, str] |
     if named is None or named[1] != "option_text":
         return None
     if marker != named[0]:
-        raise _Unreadable("several_answers")
+        raise _UnreadableError("several_answers")
     return named[0], "numbered_option"
 
 

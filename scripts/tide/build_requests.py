@@ -3,14 +3,14 @@
 input: `item_files` (one file a task, in the order of params.tasks), `elements`, `prompts`, and
 `retrieved` where clauses are retrieved; output: `requests` (one file a task); params: `knowledge`,
 `tasks`, `embedder` and `depth` (null where nothing is retrieved), `decoding`, `constrained`,
-`context_characters` (null: no limit), `reasoning_characters` (longest reasoning inside a constrained
-answer, null: no limit; without the param a short one).
+`context_characters` (null: no limit), `reasoning_characters` (longest reasoning inside a
+constrained answer, null: no limit; without the param a short one).
 """
 
 from typing import TYPE_CHECKING, Any
 
 from scripts.execution import execute, file_list
-from scripts.files import read_records, write_records
+from scripts.files import DataError, read_records, write_records
 from scripts.records import Item
 from scripts.tide.contexts import Corpus
 from scripts.tide.prompts import REASONING_CHARACTERS, load_prompts
@@ -37,9 +37,11 @@ def main(snakemake: Any) -> None:
         strict=True,
     )
     for task, item_file, path in files:
+        items = read_records(item_file, Item)
+        if {item.task for item in items} - {task}:
+            raise DataError(f"{item_file}: expected items of {task} only; build the items again")
         requests = build_requests(
-            read_records(item_file, Item),
-            task,
+            items,
             setting,
             prompts,
             corpus,

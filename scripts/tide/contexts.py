@@ -1,4 +1,4 @@
-"""The block of source documents that stands before a question, in a form that no document can leave.
+"""The block of source documents before a question, in a form that no document can leave.
 
 Source: TIDE, sections A.8.5 and A.8.6: gold documents in full (icl) or retrieved clauses (rag),
 packed on document boundaries. Each document stands between two lines with a mark that is derived

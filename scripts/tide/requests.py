@@ -13,7 +13,7 @@ from scripts.tide import contexts
 from scripts.tide.contexts import Context, Corpus, Document
 from scripts.tide.prompts import REASONING_CHARACTERS, Prompts, response_schema
 
-#: The setting without documents, that with the gold documents, the beginning of those that retrieve.
+#: The setting without documents, that with gold documents, the beginning of those that retrieve.
 CLOSED_BOOK, GOLD, RETRIEVAL = "parametric", "icl", "rag"
 #: The setting whose clauses were ranked again by their dates.
 DATED = "rag-dated"

@@ -1,8 +1,8 @@
 """Foreign text as a prompt shows it.
 
-Documents, questions and options are hostile: nothing in them may end a turn or begin one. Marks that
-chat templates and tokenisers read as control tokens are broken by a blank, and so are headings of a
-plain transcript; nothing else is changed, so instructions, JSON or markup stay visible as text.
+Documents, questions and options are hostile: nothing in them may end a turn or begin one. Marks
+that chat templates and tokenisers read as control tokens are broken by a blank, and so are headings
+of a plain transcript; nothing else is changed, so instructions, JSON or markup stay visible.
 """
 
 from __future__ import annotations
