@@ -81,14 +81,15 @@ def _date_problem(text: str) -> str:
 
 def _problem(entry: ManifestEntry) -> str:
     """The first thing that is wrong with an entry by itself, or an empty string."""
-    if problem := _file_problem(entry.file):
-        return problem
     if entry.type not in TYPES:
         return f"unknown type {entry.type!r}; known: {', '.join(TYPES)}"
     if entry.sha256 and not _SHA256.fullmatch(entry.sha256):
         return f"sha256 {entry.sha256!r} is not 64 hexadecimal digits in lower case"
-    if problem := _date_problem(entry.date):
-        return problem
+    return _file_problem(entry.file) or _date_problem(entry.date) or _place_problem(entry)
+
+
+def _place_problem(entry: ManifestEntry) -> str:
+    """Why the file of an entry cannot be read where it should lie, or an empty string."""
     path = Path(entry.path)
     if path.is_symlink() and path.resolve().parent != path.parent.resolve():
         return f"{entry.file!r} is a link that leaves the folder of the manifest; copy the file"

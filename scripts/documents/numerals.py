@@ -9,8 +9,6 @@ BENGALI_CONSONANTS = "কখগঘঙচছজঝঞটঠডঢণতথদধ�
 BENGALI_VOWELS = "অআইঈউঊঋএঐওঔ"
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
-#: Precomposed letters and their two-sign spellings, so that either counts.
-_SPELLINGS = {"য়": "য়", "ড়": "ড়", "ঢ়": "ঢ়"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,6 @@ def readings(text: str) -> list[Sign]:
     `i` is a roman numeral or a letter, `aa` an insertion after `a` or the letter after `z`; `৩ক` a
     number with an inserted letter. No reading: an empty list.
     """
-    for precomposed, spelled in _SPELLINGS.items():
-        text = text.replace(precomposed, spelled)
     digits = text.rstrip(BENGALI_CONSONANTS + LATIN + LATIN.upper())
     tail = text[len(digits) :]
     if digits:
@@ -93,7 +89,7 @@ def readings(text: str) -> list[Sign]:
 
 
 def suffix_place(letters: str) -> int:
-    """Place of an inserted letter after a number: none 0, ক or A 1, কক or AA beyond the alphabet."""
+    """Place of an inserted letter after a number: none 0, ক or A 1, then by letter."""
     place = 0
     for letter in letters:
         lower = letter.lower()

@@ -26,8 +26,8 @@ def quoted_spans(text: str) -> list[Span]:
     """Outermost quoted stretches of a text as (start, end), marks included, in order.
 
     Marks are paired like brackets, so nested quotations belong to the outer one. An opening mark
-    that nothing closes (a slip, or a passage that opens every paragraph anew and closes once) quotes
-    to the end of its own line only; a closing mark that nothing opened is ignored.
+    that nothing closes (a slip, or a passage that opens every paragraph anew and closes once)
+    quotes to the end of its own line only; a closing mark that nothing opened is ignored.
     """
     spans: list[Span] = []
     open_at: list[int] = []

@@ -1,0 +1,245 @@
+"""The lines and tables of all pages as one flow of blocks, the page's own text told apart.
+
+A page's own furniture (running headers and footers, page numbers, footnotes) identifies the page
+and carries no rule, so the text of a clause runs on across it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Any, Literal
+
+from scripts.documents.pages import Page
+
+#: Statuses of pages whose text can be used; the others stand in the report.
+USABLE = frozenset({"text", "repaired", "vision"})
+Role = Literal["body", "furniture", "footnote", "table"]
+
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:page|পৃষ্ঠা|পাতা)?\W*[০-৯0-9]{1,6}(?:\W*(?:of|/|এর মধ্যে)\W*[০-৯0-9]{1,6})?\W*", re.I
+)
+_GAZETTE = re.compile(r"গেজেট|\bGazette\b", re.I)
+_DIGIT = re.compile(r"\d")
+_NOTE_MARK = re.compile(r"\s*(?:[*†‡§]+|[¹²³⁰⁴-⁹]+|\[[0-9০-৯]{1,3}\])\s*\S")
+_SMALL_MARK = re.compile(r"\s*[০-৯0-9]{1,3}\s*[.।]?\s+\S")
+_NUMBERED = re.compile(r"\s*(?:[০-৯0-9]+\s*[।.]|\(\w{1,4}\))")
+_LETTER = re.compile(r"\w")
+#: How many lines from the top and the bottom of a page may be furniture.
+_EDGE = 2
+_SMALL = 0.9
+#: A line that reaches so far across the page's text may be followed by its continuation.
+_FULL = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A line or a table of a page. `top` and `bottom` are points from the page's top.
+
+    `full`: the line reaches the right edge of the page's text, so its paragraph may run on.
+    """
+
+    page: int
+    role: Role
+    text: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+    size: float = 0.0
+    bold: bool = False
+    top: float = 0.0
+    bottom: float = 0.0
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The blocks of a document in reading order, and the lines left out as doubles of cells."""
+
+    blocks: list[Block]
+    doubled: list[str] = field(default_factory=list)
+
+
+def signs(text: str) -> Counter[str]:
+    """How often each character other than white space occurs in a text."""
+    return Counter("".join(text.split()))
+
+
+def flow(pages: Sequence[Page]) -> Flow:
+    """Blocks of all usable pages in order, each with its role.
+
+    A line that lies in a table's box and whose characters the table's cells hold already is a
+    double of the cells and left out; one that the cells do not hold stays, so nothing is lost.
+    """
+    blocks: list[Block] = []
+    doubled: list[str] = []
+    usable = [page for page in pages if page.status in USABLE]
+    running = _running_lines(usable)
+    for page in usable:
+        tables = [_table_block(page.page, table) for table in page.tables if table["rows"]]
+        lines: list[Block] = []
+        for line in page.lines:
+            if not line["text"].strip():
+                continue
+            if any(_is_double(line, table) for table in page.tables):
+                doubled.append(line["text"])
+            else:
+                lines.append(_line_block(page.page, line))
+        lines = _with_fullness(lines, page)
+        blocks += _merge(_with_roles(lines, running, page.page), tables)
+    return Flow(blocks, doubled)
+
+
+def _box(entry: dict[str, Any]) -> tuple[float, float, float, float]:
+    """The box of a line or table; zeros where none is known."""
+    box = [float(value) for value in entry.get("bbox") or ()]
+    return (box[0], box[1], box[2], box[3]) if len(box) == 4 else (0.0, 0.0, 0.0, 0.0)
+
+
+def _line_block(page: int, line: dict[str, Any]) -> Block:
+    """One line as a body block."""
+    _, top, _, bottom = _box(line)
+    size, bold = float(line.get("size") or 0.0), bool(line.get("bold"))
+    return Block(page, "body", line["text"].strip(), (), size, bold, top, bottom)
+
+
+def _with_fullness(lines: list[Block], page: Page) -> list[Block]:
+    """The lines with `full` set: by their right edges, or by length where no box is known."""
+    boxes = [_box(line) for line in page.lines if line["text"].strip()]
+    right = max((box[2] for box in boxes), default=0.0)
+    left = min((box[0] for box in boxes), default=0.0)
+    longest = max((len(block.text) for block in lines), default=0)
+    edges = {(block.text, block.top): 0.0 for block in lines}
+    for line in page.lines:
+        box = _box(line)
+        edges[line["text"].strip(), box[1]] = box[2]
+    out = []
+    for block in lines:
+        edge = edges[block.text, block.top]
+        full = edge - left >= _FULL * (right - left) if right > left else False
+        if right <= left:
+            full = len(block.text) >= _FULL * longest
+        out.append(replace(block, full=full))
+    return out
+
+
+def _table_block(page: int, table: dict[str, Any]) -> Block:
+    """One table as a block; a cell that is null is empty."""
+    rows = tuple(tuple(str(cell or "").strip() for cell in row) for row in table["rows"])
+    _, top, _, bottom = _box(table)
+    return Block(page, "table", "", rows, 0.0, False, top, bottom)
+
+
+def _is_double(line: dict[str, Any], table: dict[str, Any]) -> bool:
+    """Whether a line lies in a table's box and its text is in one row of the cells."""
+    left, top, right, bottom = _box(line)
+    box = _box(table)
+    x, y = (left + right) / 2, (top + bottom) / 2
+    if box == (0.0, 0.0, 0.0, 0.0) or not (box[0] <= x <= box[2] and box[1] <= y <= box[3]):
+        return False
+    text = signs(line["text"])
+    return any(text <= signs("".join(str(cell or "") for cell in row)) for row in table["rows"])
+
+
+def _merge(lines: list[Block], tables: list[Block]) -> list[Block]:
+    """Lines in their order with each table before the first line that lies below it.
+
+    A table without a box stands after the body's lines, before the page's foot.
+    """
+    out = list(lines)
+    for table in tables:
+        if table.top == table.bottom:
+            out.insert(_foot(out), table)
+            continue
+        middle = (table.top + table.bottom) / 2
+        place = next(
+            (i for i, block in enumerate(out) if (block.top + block.bottom) / 2 > middle),
+            _foot(out) if all(block.top == block.bottom for block in out) else len(out),
+        )
+        out.insert(place, table)
+    return out
+
+
+def _foot(blocks: list[Block]) -> int:
+    """Where the furniture and notes at the end of a page begin."""
+    end = len(blocks)
+    while end and blocks[end - 1].role in {"furniture", "footnote"}:
+        end -= 1
+    return end
+
+
+def _mask(text: str) -> str:
+    """A line with its digits masked, so that a running header with a page number repeats."""
+    return " ".join(re.sub(r"\d+", "#", text).split()).casefold()
+
+
+def _edges(lines: Iterable[str]) -> list[str]:
+    """Lines at the top and the bottom of a page that may be furniture."""
+    every = [line for line in lines if line.strip()]
+    return every[:_EDGE] + every[max(_EDGE, len(every) - _EDGE) :]
+
+
+def _running_lines(pages: Sequence[Page]) -> frozenset[str]:
+    """Masked lines that stand at the edge of at least two pages and of half of them."""
+    count: Counter[str] = Counter()
+    for page in pages:
+        edges = _edges(line["text"] for line in page.lines)
+        count.update({_mask(text) for text in edges if not _NUMBERED.match(text)})
+    least = max(2, len(pages) / 2)
+    return frozenset(text for text, n in count.items() if n >= least and _LETTER.search(text))
+
+
+def _is_furniture(text: str, page: int, running: frozenset[str]) -> bool:
+    """Whether a line at the edge of a page is a page number or a running header."""
+    return (
+        bool(_PAGE_NUMBER.fullmatch(text))
+        or (_mask(text) in running and not _NUMBERED.match(text))
+        or (
+            bool(_GAZETTE.search(text))
+            and len(text) < 100
+            and (page > 1 or bool(_DIGIT.search(text)))
+        )
+    )
+
+
+def _with_roles(lines: list[Block], running: frozenset[str], page: int) -> list[Block]:
+    """The lines of a page with furniture and footnotes marked."""
+    roles: list[Role] = ["body"] * len(lines)
+    edge = {*range(min(_EDGE, len(lines))), *range(max(0, len(lines) - _EDGE), len(lines))}
+    for index in edge:
+        if _is_furniture(lines[index].text, page, running):
+            roles[index] = "furniture"
+    for index in _footnotes(lines, roles):
+        roles[index] = "footnote" if roles[index] == "body" else roles[index]
+    sizes = [block.size for block in lines if block.size]
+    for index in {0, len(lines) - 1} if len(lines) > _EDGE and sizes else set():
+        if roles[index] == "body" and 0 < lines[index].size <= _SMALL * median(sizes):
+            roles[index] = "furniture"
+    return [replace(block, role=role) for block, role in zip(lines, roles, strict=True)]
+
+
+def _footnotes(lines: list[Block], roles: list[Role]) -> range:
+    """Indices of the notes at the end of a page's body: they begin with a note's mark.
+
+    Where sizes are known, every line of a note is smaller than the page's median. Where they are
+    not, every line from the mark on is a note unless one of them is numbered like a clause.
+    """
+    body = [index for index, role in enumerate(roles) if role == "body"]
+    sizes = [lines[index].size for index in body if lines[index].size]
+    start = len(lines)
+    if sizes and len(set(sizes)) > 1:
+        limit = _SMALL * median(sizes)
+        for index in reversed(body):
+            if not 0 < lines[index].size <= limit:
+                break
+            if _NOTE_MARK.match(lines[index].text) or _SMALL_MARK.match(lines[index].text):
+                start = index
+    else:
+        for index in reversed(body):
+            if _NUMBERED.match(lines[index].text):
+                break
+            if _NOTE_MARK.match(lines[index].text):
+                start = index
+    end = body[-1] + 1 if body else 0
+    return range(start, max(start, end)) if body and start > body[0] else range(0)
