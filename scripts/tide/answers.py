@@ -63,20 +63,27 @@ def read_response(item: Item, response: Response) -> Answer:
 
     Without a complete answer a reply that the token limit ended is `truncated`, whatever it holds.
     """
+    kind = TASKS[item.task].kind
+    answer = read_free(response)
+    if kind == "free" or answer.category in ("not_run", "inference_error"):
+        return answer
+    # Digits that the limit may have cut off are no part of an object that is complete.
+    text, _, state = separate_reasoning(response.text, response.reasoning)
+    if state == "truncated":
+        return answer
+    cut = response.finish_reason == "length"
+    answer = read_text(text, kind, item.inputs, complete=not cut)
+    if answer.value is None and cut:
+        return Answer(None, "truncated", "none", f"length: {answer.reason}")
+    return answer
+
+
+def read_free(response: Response) -> Answer:
+    """A free answer: the text without its trace."""
     text, category = answer_text(response)
     if category:
         return Answer(None, category, "none", response.error or category)
-    kind = TASKS[item.task].kind
-    if kind == "free":
-        return Answer(text, "parsed", "text")
-    cut = response.finish_reason == "length"
-    if cut:
-        # Digits at the end that may go on matter to no complete object: read what was written.
-        text = separate_reasoning(response.text, response.reasoning)[0]
-    answer = read_text(text, kind, item.inputs, complete=not cut)
-    if answer.category in ("unparsable", "blank") and cut:
-        return Answer(None, "truncated", "none", f"length: {answer.reason}")
-    return answer
+    return Answer(text, "parsed", "text")
 
 
 def read_text(text: str, kind: str, inputs: Mapping[str, Any], *, complete: bool = True) -> Answer:

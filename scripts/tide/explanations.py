@@ -47,8 +47,3 @@ def build_explanations(
         if first.setting["step"] == ANSWER and read_response(item, response).value == "INCORRECT":
             found.append(explanation_request(item, first, prompts, decoding))
     return found
-
-
-def first_steps(requests: Sequence[Request]) -> dict[tuple[str, str], Request]:
-    """Requests by item and setting (`knowledge`), the key that both steps share."""
-    return {(request.item_id, str(request.setting["knowledge"])): request for request in requests}
