@@ -45,6 +45,9 @@ FLAGS: Mapping[str, tuple[str, ...]] = {
 #: Logged text of a kind of case.
 TEXTS: Mapping[str, tuple[str, ...]] = {"explanation": ("localized_element",)}
 
+#: Labels of the notes that an explanation of an altered statement is judged by.
+ALTERED, RIGHT = "Altered element in the statement", "Right fact"
+
 _MEANING_OF: Mapping[str, str] = {
     "analysis": "one or two sentences that justify the answers below.",
     "contradicting": "the answer gives another date for a fact that the reference dates, or "
@@ -285,14 +288,24 @@ def read_reply(case: Case, answer: str, reply: str) -> dict[str, Any]:
 
 def _object_of(case: Case, reply: str) -> dict[str, Any]:
     """The object of a valid reply; ReplyError with the reason for any other."""
-    text, _, state = separate_reasoning(reply)
-    if state == "truncated":
-        raise ReplyError("reasoning_not_closed")
+    if len(reply) > LONGEST_REPLY:
+        raise ReplyError("reply_too_long")
+    try:
+        # A reply that is the object as a whole has no trace: a tag inside it is a copied text.
+        return _valid(case, reply)
+    except ReplyError as error:
+        text, _, state = separate_reasoning(reply)
+        if state == "none":
+            raise
+        if state == "truncated":
+            raise ReplyError("reasoning_not_closed") from error
+    return _valid(case, text)
+
+
+def _valid(case: Case, text: str) -> dict[str, Any]:
     text = text.strip()
     if not text:
         raise ReplyError("empty_reply")
-    if len(text) > LONGEST_REPLY:
-        raise ReplyError("reply_too_long")
     fenced = _FENCE.match(text)
     try:
         value = parse_json(fenced[1] if fenced else text)

@@ -228,3 +228,54 @@ def krippendorff_alpha(
     if np.unique(paired[~np.isnan(paired)]).size < 2:
         return Flagged(NAN, CONSTANT)
     return Flagged(float(krippendorff.alpha(table, level_of_measurement=level)), "")
+
+
+class Fleiss(NamedTuple):
+    """Fleiss' kappa, the observed agreement (share of agreeing pairs of raters), and the flag."""
+
+    kappa: float
+    agreement: float
+    flag: str
+
+
+def fleiss_kappa(table: ArrayLike) -> Fleiss:
+    """Fleiss' kappa of counts, shape (items, categories): raters who chose each category.
+
+    Every item has the same number of raters (ValueError else; leave items with absent raters out
+    first). Flags: `missing` (no item), `too_few` (fewer than two raters), `one_class` (one category
+    was ever chosen: chance alone gives full agreement). Source: Fleiss, Psychological Bulletin 76
+    (1971) 378-382.
+    """
+    counts = np.asarray(table, dtype=float)
+    if counts.ndim != 2:
+        raise ValueError(f"a table of items x categories is needed, not shape {counts.shape}")
+    if counts.shape[0] == 0:
+        return Fleiss(NAN, NAN, MISSING)
+    raters = counts.sum(axis=1)
+    if (raters != raters[0]).any():
+        raise ValueError("items with different numbers of raters; leave the incomplete ones out")
+    n = raters[0]
+    if n < 2:
+        return Fleiss(NAN, NAN, TOO_FEW)
+    agreement = float(((counts**2).sum(axis=1) - n).mean() / (n * (n - 1)))
+    shares = counts.sum(axis=0) / counts.sum()
+    kappa, flag = chance_corrected(agreement, float((shares**2).sum()))
+    return Fleiss(kappa, agreement, flag)
+
+
+def fleiss_draws(table: ArrayLike, resamples: int, rng: np.random.Generator) -> Floats:
+    """Bootstrap draws of `fleiss_kappa` over items; shape (resamples,).
+
+    NaN where a draw holds one category only. Raises ValueError for a table without items.
+    """
+    counts = np.asarray(table, dtype=float)
+    if counts.shape[0] == 0:
+        raise ValueError("no item to resample")
+    # Items with the same counts are one pattern: resampling items is a multinomial over patterns.
+    patterns, repeats = np.unique(counts, axis=0, return_counts=True)
+    n, items = patterns[0].sum(), int(repeats.sum())
+    drawn = rng.multinomial(items, repeats / items, size=resamples)
+    observed = drawn @ (((patterns**2).sum(axis=1) - n) / (n * (n - 1))) / items
+    chance = ((drawn @ patterns / (items * n)) ** 2).sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(chance < 1 - 1e-12, (observed - chance) / (1 - chance), NAN)

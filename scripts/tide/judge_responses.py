@@ -1,0 +1,103 @@
+"""Rule script: one judge of the council on the answers of every run.
+
+input: `item_files`, `responses` (files of the judged tasks of all runs), `explanations` (requests
+of the second step of perturbation detection), `explanation_answers` (a file a run each); for a
+model also `weights` or `answers`, as in inference/run_model.py; output: `judgements` (a file a
+run, in the order of params.runs), and for a model `manifest`; params: `judge` (a program of
+tide/judging.py or a name of the roster), `runs` ([model, mode] pairs); for a model also `entry`
+(its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark`, `store` (the file in which
+its own answers are kept, no output of the rule), and optionally `rationale_characters`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from scripts.execution import execute, exit_on_sigterm
+from scripts.files import DataError, read_records, write_json, write_records
+from scripts.inference import manifest, runner
+from scripts.inference.backends import create_backend
+from scripts.inference.registry import model_spec, prepared_path
+from scripts.inference.store import ResponseStore
+from scripts.records import Item, Judgement, Request, Response
+from scripts.tide.judging import PROGRAMS, Judged, judge_by_model, judge_by_program
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+#: Backends that decode here and know a bound on the length of a text; hosted ones refuse it.
+LOCAL_BACKENDS = ("transformers", "vllm")
+
+
+def read_judged(given: Any) -> list[Judged]:
+    """All responses to judge: answers, then explanations, in the order of the files."""
+    asked = {
+        request.request_id for path in given.explanations for request in read_records(path, Request)
+    }
+    judged = [Judged(row) for path in given.responses for row in read_records(path, Response)]
+    for path in given.explanation_answers:
+        for row in read_records(path, Response):
+            if row.request_id not in asked:
+                raise DataError(
+                    f"{path}: an explanation to request {row.request_id}, which is in no file of "
+                    "explanations; run the model again"
+                )
+            judged.append(Judged(row, explanation=True))
+    return judged
+
+
+def by_model(snakemake: Any, items: list[Item], judged: list[Judged]) -> list[Judgement]:
+    """Judge with a model of the roster; every reply is kept in the store."""
+    params = snakemake.params
+    watch = manifest.Stopwatch()
+    spec = model_spec(params.judge, params.entry, prepared_path(snakemake.input))
+    backend = create_backend(spec, params.mode)
+    limit = int(params.max_new_tokens)
+    runs: list[runner.Run] = []
+
+    def ask(requests: Sequence[Request]) -> list[Response]:
+        store = ResponseStore(params.store)
+        runs.append(runner.run(spec, params.mode, requests, store, backend, max_new_tokens=limit))
+        return runs[-1].responses
+
+    try:
+        judgements = judge_by_model(
+            items,
+            judged,
+            params.judge,
+            params.decoding,
+            ask,
+            limited=spec.backend in LOCAL_BACKENDS,
+            rationale_characters=int(params.get("rationale_characters", 0)),
+        )
+        facts = manifest.build(
+            spec, backend, runs[-1], watch, benchmark=params.benchmark, max_new_tokens=limit
+        )
+    finally:
+        backend.close()
+    write_json(snakemake.output.manifest, facts)
+    return judgements
+
+
+def main(snakemake: Any) -> None:
+    """Read items and responses, judge all runs at once, and write one file a run."""
+    exit_on_sigterm()
+    params = snakemake.params
+    items = [item for path in snakemake.input.item_files for item in read_records(path, Item)]
+    judged = read_judged(snakemake.input)
+    runs = [(str(model), str(mode)) for model, mode in params.runs]
+    foreign = sorted({(j.response.model, j.response.mode) for j in judged} - set(runs))
+    if foreign:
+        raise DataError(f"responses of {foreign}, which are none of the runs {runs}")
+    if params.judge in PROGRAMS:
+        judgements = judge_by_program(items, judged, params.judge)
+    else:
+        judgements = by_model(snakemake, items, judged)
+    rows: dict[tuple[str, str], list[Judgement]] = {run: [] for run in runs}
+    for one, judgement in zip(judged, judgements, strict=True):
+        rows[one.response.model, one.response.mode].append(judgement)
+    for run, path in zip(runs, snakemake.output.judgements, strict=True):
+        write_records(path, rows[run])
+
+
+if "snakemake" in globals():
+    execute(main, snakemake)  # noqa: F821
