@@ -9,23 +9,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from scripts.documents.numerals import BENGALI_CONSONANTS, BENGALI_DIGITS, number, suffix_place
+from scripts.documents.numerals import BENGALI_CONSONANTS, number, suffix_place
 
 Place = tuple[int, int]
-_PLACES = 2
 
 #: Bracketed insertions of a consolidated law: `62[৫।` is clause ৫ with its footnote's number.
 _INSERTED = r"(?:\[?[0-9০-৯]{1,4}\[\s*)*\[?"
 _BENGALI = rf"(?P<bengali>[০-৯]{{1,3}})(?P<bengali_suffix>[{BENGALI_CONSONANTS}]{{0,2}})"
 _ARABIC = r"(?P<arabic>[0-9]{1,3})(?P<arabic_suffix>[A-Z]{0,2})"
-_START = re.compile(rf"\s*{_INSERTED}(?:{_BENGALI}\s*।(?!\d)|{_ARABIC}\s*(?:।|\.(?![0-9০-৯.])))\s*")
+_START = re.compile(
+    rf"\s*{_INSERTED}(?P<printed>{_BENGALI}\s*।(?!\d)|{_ARABIC}\s*(?:।|\.(?![0-9০-৯.])))\s*"
+)
 _HEAD_WORD = (
     r"Section|Article|Rule|Regulation|Paragraph|ধারা|অনুচ্ছেদ|বিধি|প্রবিধি|প্রবিধান|"
     r"SECTION|ARTICLE|RULE|REGULATION"
 )
 _HEAD = re.compile(
-    rf"\s*(?:{_HEAD_WORD})\s+(?P<value>[0-9০-৯]{{1,3}})"
-    rf"(?P<suffix>[A-Z{BENGALI_CONSONANTS}]{{0,2}})\s*(?:[.।:]|[—–―-]|$)\s*"
+    rf"\s*(?P<printed>(?:{_HEAD_WORD})\s+(?P<value>[0-9০-৯]{{1,3}})"
+    rf"(?P<suffix>[A-Z{BENGALI_CONSONANTS}]{{0,2}}))\s*(?:[.।:]|[—–―-]|$)\s*"
 )
 
 
@@ -34,12 +35,14 @@ class Start:
     """The numeral at the start of a clause: its style, its place, and where the text after begins.
 
     Styles: `bengali` (Bengali numeral and danda), `arabic` (Arabic numeral and period), `head`
-    (a word such as Section before the numeral). `place` is (number, inserted letter).
+    (a word such as Section before the numeral). `place` is (number, inserted letter); `printed` the
+    numeral with its mark.
     """
 
     style: str
     place: Place
     end: int
+    printed: str
 
 
 def clause_start(line: str) -> Start | None:
@@ -53,11 +56,20 @@ def clause_start(line: str) -> Start | None:
         style = "bengali" if match["bengali"] else "arabic"
         value = match["bengali"] or match["arabic"]
         suffix = match["bengali_suffix"] if match["bengali"] else match["arabic_suffix"]
-        return Start(style, (number(value), suffix_place(suffix)), match.end())
+        place = number(value), suffix_place(suffix)
+        return Start(style, place, match.end(), match["printed"])
     match = _HEAD.match(line)
     if match:
-        return Start("head", (number(match["value"]), suffix_place(match["suffix"])), match.end())
+        place = number(match["value"]), suffix_place(match["suffix"])
+        return Start("head", place, match.end(), match["printed"])
     return None
+
+
+def printed_numeral(text: str) -> str:
+    """The numeral that a clause's text begins with, after its heading if any, or an empty string."""
+    lines = text.split("\n", 2)[:2]
+    found = next((start for line in lines if (start := clause_start(line))), None)
+    return found.printed if found else ""
 
 
 _ORDINAL = (
@@ -199,18 +211,3 @@ def inline_title(text: str, start: int) -> tuple[str, int]:
 def follows(last: Place, place: Place) -> bool:
     """Whether a numeral is the next one: one more, or an inserted letter of the same number."""
     return place[0] == last[0] + 1 or (place[0] == last[0] and place[1] > 0)
-
-
-__all__ = [
-    "BENGALI_DIGITS",
-    "Start",
-    "clause_start",
-    "follows",
-    "heading_kind",
-    "inline_title",
-    "is_instrument_number",
-    "is_short_title",
-    "is_terminated",
-    "signature_kind",
-    "spelled",
-]

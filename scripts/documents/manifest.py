@@ -46,7 +46,7 @@ class ManifestEntry:
         """The document's name: the file's stem."""
         return self.file[: -len(_SUFFIX)]
 
-    def row(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, str]:
         """The manifest's cells of the entry, without the place of the file on this machine."""
         return {key: value for key, value in asdict(self).items() if key != "path"}
 
