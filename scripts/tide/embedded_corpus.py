@@ -28,7 +28,16 @@ from typing import Any
 import pymupdf
 import yaml
 
-from scripts.files import DataError, atomic_write, sha256_file, write_json, write_text
+from scripts.files import (
+    DataError,
+    atomic_write,
+    dump_line,
+    sha256_file,
+    write_json,
+    write_records,
+    write_text,
+)
+from scripts.tide.rows import EntityRow, QuestionPair, Thread
 
 FOLDER = Path("data/embedded/tide")
 LICENCE = "CC0-1.0"
@@ -523,6 +532,154 @@ def to_legacy(text: str) -> str:
     return _LEGACY_UNIT.sub(lambda unit: _LEGACY_SIGNS[unit[0]], drawn)
 
 
+# --------------------------------------------------------------------------------- verified rows
+
+#: Layers that a parser can read without a vision model; only their clauses have entity rows.
+READABLE = ("actualtext", "plain", "visual")
+ORDER_QUESTION = "Put these events in the order in which they took place, the earliest first."
+VERDICT_QUESTION = "Is this statement right? If not, say which fact is wrong and what is right."
+_FIXED_QUESTIONS = {
+    "event_sorting": ORDER_QUESTION,
+    "perturbation_detection": VERDICT_QUESTION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The rows of `verified.yaml`, in the order of the file."""
+
+    entities: list[EntityRow]
+    aliases: list[dict[str, str]]
+    threads: list[Thread]
+    questions: list[QuestionPair]
+
+
+def read_verified(path: Path | str, instruments: Sequence[Instrument]) -> Verified:
+    """The verified rows; DataError for a clause that is not in the corpus or an unknown thread.
+
+    Entity rows cover the clauses of readable pages: the others are no elements of a run without a
+    vision model, and a row without its element would be an error there.
+    """
+    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    clauses = {each.document: truth_of(each)["clauses"] for each in instruments}
+    threads = {row["thread"]: row for row in content["threads"]}
+    cited = [row["cites"] for rows in content["questions"].values() for row in rows]
+    steps = [
+        {step["document"]: step["clauses"]}
+        for row in content["threads"]
+        for step in row["timeline"]
+    ]
+    for citation in [*cited, *steps, content["entities"]]:
+        for document, numbers in citation.items():
+            for number in numbers:
+                if not 1 <= number <= len(clauses.get(document, [])):
+                    raise DataError(
+                        f"{path}: {document} has no clause {number}; correct the citation"
+                    )
+    for row in (row for rows in content["questions"].values() for row in rows):
+        if row["thread"] not in threads:
+            raise DataError(f"{path}: no thread {row['thread']!r}; known: {sorted(threads)}")
+    return Verified(
+        _entity_rows(content["entities"], instruments, clauses),
+        [
+            {"a": min(a, b), "b": max(a, b), "verdict": verdict, "unit_id": "", "judge": "project"}
+            for a, b, verdict in content["aliases"]
+        ],
+        [_thread(row, instruments) for row in content["threads"]],
+        [
+            _question(task, row, threads[row["thread"]]["cluster"])
+            for task, rows in content["questions"].items()
+            for row in rows
+        ],
+    )
+
+
+def _element_ids(cites: dict[str, list[int]]) -> list[str]:
+    return [f"{document}/clause_{n}" for document, numbers in cites.items() for n in numbers]
+
+
+def _entity_rows(
+    given: dict[str, dict[int, dict[str, Any]]],
+    instruments: Sequence[Instrument],
+    clauses: dict[str, list[dict[str, Any]]],
+) -> list[EntityRow]:
+    rows: list[EntityRow] = []
+    for instrument in instruments:
+        for number, entities in given.get(instrument.document, {}).items():
+            clause = clauses[instrument.document][number - 1]
+            pages = range(clause["page_start"], clause["page_end"] + 1)
+            if all(instrument.layer_of(page) in READABLE for page in pages):
+                element_id = f"{instrument.document}/{clause['clause_number']}"
+                rows.append(EntityRow(element_id, [_entity(*each) for each in entities.items()]))
+    return rows
+
+
+def _entity(name: str, value: str | dict[str, Any]) -> dict[str, Any]:
+    told = {"concepts": [value]} if isinstance(value, str) else value
+    parts = told.get("sub", {})
+    return {
+        "name": name,
+        "concepts": told["concepts"],
+        "sub_entities": [{"name": part, "concept": concept} for part, concept in parts.items()],
+    }
+
+
+def _thread(row: dict[str, Any], instruments: Sequence[Instrument]) -> Thread:
+    """A thread; its `cluster_id` is the canonical name of its entity, for want of a run's id."""
+    names = {each.document: each.instrument for each in instruments}
+    timeline = [
+        {
+            "date": step["date"].isoformat(),
+            "document": step["document"],
+            "instrument": names[step["document"]],
+            "change": step["change"],
+            "element_ids": _element_ids({step["document"]: step["clauses"]}),
+        }
+        for step in row["timeline"]
+    ]
+    return Thread(
+        thread_id=row["thread"],
+        cluster_id=row["cluster"],
+        title=row["title"],
+        concept=row["concept"],
+        summary=row["summary"],
+        dimensions=[{"dimension": k, "value": v} for k, v in row["dimensions"].items()],
+        timeline=timeline,
+        restatements=_element_ids(row.get("restatements", {})),
+        element_ids=[each for step in timeline for each in step["element_ids"]],
+    )
+
+
+def _question(task: str, row: dict[str, Any], cluster: str) -> QuestionPair:
+    """A question pair; fields that follow from others are not written twice in the YAML file."""
+    fields = {key: _plain(value) for key, value in row.items() if key not in ("thread", "cites")}
+    if task in _FIXED_QUESTIONS:
+        fields["question"] = _FIXED_QUESTIONS[task]
+    if task == "temporal_mcq":
+        fields["answer"] = fields["options"][fields["answer_index"]]
+    if task == "perturbation_detection":
+        fields["is_perturbed"] = "perturbed_fact" in fields
+        fields |= {key: fields.get(key) for key in ("perturbed_fact", "correct_fact")}
+    if task == "event_sorting":
+        ordered, shuffle = fields.pop("ordered"), fields.pop("shuffle")
+        fields["answer_ordered"] = ordered
+        fields["events_shuffled"] = [ordered[place]["event"] for place in shuffle]
+    pair = QuestionPair.create(
+        task, row["thread"], cluster, _element_ids(row["cites"]), fields, "shipped"
+    )
+    pair.check()
+    return pair
+
+
+def _plain(value: Any) -> Any:
+    """A YAML value with dates as ISO text."""
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
 # ---------------------------------------------------------------------------------------- writing
 
 
@@ -556,6 +713,15 @@ def write_truth(folder: Path, instruments: Sequence[Instrument]) -> None:
         write_json(folder / "truth" / f"{instrument.document}.json", truth_of(instrument))
 
 
+def write_verified(folder: Path, verified: Verified) -> None:
+    """Write the verified rows as JSONL."""
+    write_records(folder / "entities.jsonl", verified.entities)
+    write_records(folder / "threads.jsonl", verified.threads)
+    write_records(folder / "questions.jsonl", verified.questions)
+    with atomic_write(folder / "aliases.jsonl", "wb") as handle:
+        handle.writelines(dump_line(row) for row in verified.aliases)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Build the folder from its YAML files."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -566,6 +732,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.rows_only:
         write_documents(options.folder, instruments)
     write_truth(options.folder, instruments)
+    write_verified(options.folder, read_verified(options.folder / "verified.yaml", instruments))
 
 
 if __name__ == "__main__":
