@@ -1,0 +1,190 @@
+"""Rows, columns and tables of a page: where the words of the chosen reading belong.
+
+PyMuPDF finds the grid of ruled tables; the text of a cell is made of the chosen reading's words
+whose middle lies in the cell, so that it is in logical order whatever PyMuPDF's own text is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from scripts.documents.engines import Box, Word, union
+
+#: Words whose middles are nearer than this share of their height stand in one row.
+_SAME_ROW = 0.5
+# Two columns of running text: so many rows in turn with a gap at one place, and words on each side.
+_COLUMN_ROWS, _COLUMN_WORDS, _GUTTER = 6, 3, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A ruled table: its box and, row by row, the boxes of its cells (None: no cell of its own)."""
+
+    box: Box
+    rows: tuple[tuple[Box | None, ...], ...]
+
+
+def find_grids(page: Any) -> list[Grid]:
+    """The ruled tables of a page with two columns or more; none where nothing is drawn."""
+    if not page.get_cdrawings():
+        return []
+    grids = []
+    for table in page.find_tables(strategy="lines", use_layout=False).tables:
+        rows = tuple(tuple(row.cells) for row in table.rows)
+        if rows and max(map(len, rows)) >= 2:
+            grids.append(Grid(tuple(table.bbox), rows))
+    return grids
+
+
+def _middle(word: Word) -> tuple[float, float]:
+    return (word.box[0] + word.box[2]) / 2, (word.box[1] + word.box[3]) / 2
+
+
+def _inside(point: tuple[float, float], box: Box, slack: float = 0.0) -> bool:
+    return (
+        box[0] - slack <= point[0] <= box[2] + slack
+        and box[1] - slack <= point[1] <= box[3] + slack
+    )
+
+
+def _distance(point: tuple[float, float], box: Box) -> float:
+    across = max(box[0] - point[0], point[0] - box[2], 0.0)
+    down = max(box[1] - point[1], point[1] - box[3], 0.0)
+    return across**2 + down**2
+
+
+def fill(grids: Sequence[Grid], words: Sequence[Word]) -> tuple[list[dict[str, Any]], list[Word]]:
+    """(tables with the words in their cells, words outside every table).
+
+    A word within a table's box but in none of its cells goes to the nearest: no word is lost. A
+    grid with fewer than two filled cells is a frame, not a table, and its words stay outside.
+    """
+    tables: list[dict[str, Any]] = []
+    rest = list(words)
+    for grid in sorted(grids, key=lambda grid: (grid.box[1], grid.box[0])):
+        within = [word for word in rest if _inside(_middle(word), grid.box)]
+        cells = [
+            (r, c, box)
+            for r, row in enumerate(grid.rows)
+            for c, box in enumerate(row)
+            if box is not None
+        ]
+        held: dict[tuple[int, int], list[Word]] = {}
+        for word in within:
+            r, c, _ = min(cells, key=lambda cell: (_distance(_middle(word), cell[2]), cell[:2]))
+            held.setdefault((r, c), []).append(word)
+        if len(held) < 2:
+            continue
+        taken = {id(word) for word in within}
+        rest = [word for word in rest if id(word) not in taken]
+        width = max(map(len, grid.rows))
+        texts = [
+            [cell_text(held.get((r, c), ())) for c in range(width)] for r in range(len(grid.rows))
+        ]
+        tables.append({"bbox": rounded(grid.box), "rows": texts})
+    return tables, rest
+
+
+def cell_text(words: Sequence[Word]) -> str:
+    """The words of a cell row by row, with single spaces."""
+    return " ".join(word.text for row in text_rows(words) for word in row)
+
+
+def rounded(box: Box) -> list[float]:
+    """A box with hundredths of a point, as written to files."""
+    return [round(value, 2) for value in box]
+
+
+def text_rows(words: Sequence[Word]) -> list[list[Word]]:
+    """Words in rows from the top, each from the left; raised signs stay in their row."""
+    rows: list[list[Word]] = []
+    for word in sorted(words, key=lambda word: (_middle(word)[1], word.box[0])):
+        height = max(word.box[3] - word.box[1], 1.0)
+        if rows:
+            centre = median(_middle(other)[1] for other in rows[-1])
+            tallest = max(other.box[3] - other.box[1] for other in rows[-1])
+            if abs(_middle(word)[1] - centre) <= _SAME_ROW * min(max(height, 1.0), tallest):
+                rows[-1].append(word)
+                continue
+        rows.append([word])
+    return [sorted(row, key=lambda word: (word.box[0], word.box[2])) for row in rows]
+
+
+def reading_rows(words: Sequence[Word]) -> list[list[Word]]:
+    """Rows in reading order; where running text stands in two columns, the left one comes first."""
+    rows = text_rows(words)
+    found = _columns(rows)
+    if found is None:
+        return rows
+    first, last, gutter = found
+    block = [word for row in rows[first:last] for word in row]
+    left = [word for word in block if _middle(word)[0] < gutter]
+    right = [word for word in block if _middle(word)[0] >= gutter]
+    return [
+        *rows[:first],
+        *text_rows(left),
+        *text_rows(right),
+        *reading_rows([word for row in rows[last:] for word in row]),
+    ]
+
+
+def _gaps(row: Sequence[Word]) -> list[tuple[float, float]]:
+    """Wide gaps between neighbouring words of a row."""
+    size = median(max(word.size, 1.0) for word in row)
+    return [(a.box[2], b.box[0]) for a, b in pairwise(row) if b.box[0] - a.box[2] >= _GUTTER * size]
+
+
+def _columns(rows: Sequence[Sequence[Word]]) -> tuple[int, int, float] | None:
+    """(first row, row after the last, x of the gutter) of the longest two-column block, if any."""
+    best: tuple[int, int, float] | None = None
+    gaps = [_gaps(row) for row in rows]
+    for first in range(len(rows)):
+        if best is not None and len(rows) - first <= best[1] - best[0]:
+            break
+        for gap in gaps[first]:
+            last, (low, high) = _follow(gaps, first, gap)
+            middle = (low + high) / 2
+            longer = best is None or last - first > best[1] - best[0]
+            if longer and _is_columns(rows[first:last], middle):
+                best = (first, last, middle)
+    return best
+
+
+def _follow(
+    gaps: Sequence[Sequence[tuple[float, float]]], first: int, gap: tuple[float, float]
+) -> tuple[int, tuple[float, float]]:
+    """(row after the last that has a gap at the place of `gap`, the part that all share)."""
+    last = first + 1
+    while last < len(gaps):
+        common = [(max(gap[0], a), min(gap[1], b)) for a, b in gaps[last]]
+        common = [each for each in common if each[1] > each[0]]
+        if not common:
+            break
+        gap = max(common, key=lambda each: each[1] - each[0])
+        last += 1
+    return last, gap
+
+
+def _is_columns(rows: Sequence[Sequence[Word]], gutter: float) -> bool:
+    if len(rows) < _COLUMN_ROWS:
+        return False
+    left = sum(word.box[2] <= gutter for row in rows for word in row)
+    right = sum(word.box[0] >= gutter for row in rows for word in row)
+    return min(left, right) >= _COLUMN_WORDS * len(rows)
+
+
+def line_of(row: Sequence[Word]) -> dict[str, Any]:
+    """The line of a row: text with single spaces, box, size of most of its letters, weight."""
+    letters = sum(len(word.text) for word in row)
+    bold = sum(len(word.text) for word in row if word.bold)
+    sizes = sorted(word.size for word in row for _ in word.text)
+    return {
+        "text": " ".join(word.text for word in row),
+        "bbox": rounded(union([word.box for word in row])),
+        "size": round(sizes[len(sizes) // 2], 2),
+        "bold": 2 * bold > letters,
+    }

@@ -1,0 +1,282 @@
+"""Which reading of a page is kept, and whether it can be trusted. The truth is never looked at.
+
+A candidate is one engine's words after no repair or some. It is *sound* when every glyph has a
+meaning, no word is legacy text read as Latin, the Bengali keeps the cluster grammar in logical
+order, and its letters are spread as in Bengali. It is *confirmed* when another engine reads the
+same words, or the same letters where the words were split by the glyphs' own boxes. Only a sound
+and confirmed candidate is text; a page without one is left to a reader of pictures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from scripts.documents.bengali_order import (
+    HASANTA,
+    Evidence,
+    bengali_words,
+    evidence,
+    order_faults,
+    visual_evidence,
+)
+from scripts.documents.engines import ENGINES, Reading, Trace
+from scripts.documents.legacy_fonts import font_kind, is_mojibake, unknown_characters
+from scripts.documents.repairs import (
+    Words,
+    bijoy_converted,
+    count_characters,
+    has_bijoy,
+    joined_cut_words,
+    unicode_nfc,
+    visual_order,
+)
+
+#: Slips of the pen allowed: faults of the cluster grammar for each Bengali letter.
+FAULT_RATE = 0.002
+#: Share of words that two engines must have in common.
+WORDS_AGREE = 0.99
+#: Share of letters that they must have in common where the words are split by the glyph boxes.
+LETTERS_AGREE = 0.998
+# Bengali statute text has 2 to 16 hasantas and 13 to 33 vowel signs in 100 letters (in any run of
+# 200), and 3.5 to 7.7 letters a word; the limits lie well outside.
+_ENOUGH_LETTERS = 200
+_FEWEST_HASANTAS, _FEWEST_SIGNS = 0.01, 0.07
+_LONGEST_MEAN, _LONGEST_WORD = 10.0, 40
+# A word of the engine may be spelled as drawn by chance; more than this share is no chance.
+_DOUBTFUL_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One reading of a page after the repairs named, with what was found about it."""
+
+    engine: str
+    words: Words
+    repairs: tuple[str, ...]
+    misplaced: int = 0
+    characters_in: int = 0
+    faults: int = 0
+    mojibake: bool = False
+    problem: str = ""
+    letters: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def reordered(self) -> bool:
+        """Whether a repair beyond Unicode's normal form was made."""
+        return any(name != "unicode_nfc" for name in self.repairs)
+
+    @property
+    def boxed(self) -> bool:
+        """Whether the spaces come from the glyphs' boxes."""
+        return "spaces_from_boxes" in self.repairs
+
+
+def _candidate(
+    engine: str,
+    words: Words,
+    repairs: Sequence[str],
+    *,
+    misplaced: int = 0,
+    characters_in: int,
+) -> Candidate:
+    """Normalise the words and look at them."""
+    plain = unicode_nfc(words)
+    names = (*repairs, "unicode_nfc") if plain != words else tuple(repairs)
+    texts = [word.text for word in plain]
+    text = " ".join(texts)
+    mojibake = is_mojibake(texts)
+    faults = order_faults(text) + misplaced
+    return Candidate(
+        engine=engine,
+        words=plain,
+        repairs=names,
+        misplaced=misplaced,
+        characters_in=characters_in,
+        faults=faults,
+        mojibake=mojibake,
+        problem=_problem(texts, faults, mojibake=mojibake, strict=bool(repairs)),
+        letters=Counter(text.replace(" ", "")),
+        tokens=Counter(texts),
+    )
+
+
+def _problem(texts: Sequence[str], faults: int, *, mojibake: bool, strict: bool) -> str:
+    """Why a reading cannot be trusted, or an empty string; `strict` allows no fault at all."""
+    text = " ".join(texts)
+    unknown = unknown_characters(text)
+    if unknown:
+        return f"{unknown} glyphs without a Unicode value"
+    if mojibake:
+        return "legacy font: Bengali under Latin letters"
+    words = bengali_words(text)
+    letters = sum(map(len, words))
+    if faults > (0 if strict else FAULT_RATE * letters):
+        return f"{faults} faults of the Bengali order"
+    order = evidence(texts).order
+    if order in {"visual", "mixed"}:
+        return f"Bengali in {order} order"
+    return _implausible(words, letters)
+
+
+def _implausible(words: Sequence[str], letters: int) -> str:
+    """Whether letters are spread as they never are in Bengali: joined words, lost conjuncts."""
+    if any(len(word) > _LONGEST_WORD for word in words):
+        return "spaces lost between words"
+    if letters < _ENOUGH_LETTERS:
+        return ""
+    joined = "".join(words)
+    hasantas = joined.count(HASANTA) / letters
+    signs = sum(0x09BE <= ord(c) <= 0x09CC or c == "\u09d7" for c in joined) / letters
+    if letters / len(words) > _LONGEST_MEAN:
+        return "spaces lost between words"
+    if hasantas < _FEWEST_HASANTAS or signs < _FEWEST_SIGNS:
+        return "conjuncts or vowel signs lost"
+    return ""
+
+
+def page_evidence(trace: Trace) -> Evidence:
+    """What the drawn glyphs say about the order in which they stand."""
+    return visual_evidence(word.glyphs for word in trace.words)
+
+
+def candidates(readings: Sequence[Reading], trace: Trace, order: str) -> list[Candidate]:
+    """Every reading of the page that is worth a look.
+
+    `order` is that of the drawn glyphs: `visual`, `logical`, `mixed`, or `unknown` where neither
+    the page nor the document tells.
+    """
+    words, wrong = visual_order(trace.words)
+    doubt = _Doubt(order, _tokens(trace.words) - _tokens(words), _tokens(words))
+    out: list[Candidate] = []
+    for reading in readings:
+        count = count_characters(reading.text)
+        plain = _candidate(reading.engine, reading.words, (), characters_in=count)
+        out.append(doubt.applied(plain))
+        if order == "visual" and reading.engine != "pymupdf":
+            out.append(_reordered(reading, count))
+    if not trace.words:
+        return out
+    count = sum(count_characters(word.text) for word in trace.words)
+    names = ["spaces_from_boxes"]
+    if has_bijoy(trace.words):
+        words, wrong = bijoy_converted(trace.words)
+        names.append("bijoy_to_unicode")
+    elif order == "visual":
+        names.append("visual_order")
+    else:
+        words, wrong = trace.words, 0
+    boxed = _candidate("pymupdf", words, names, misplaced=wrong, characters_in=count)
+    return [*out, boxed if order == "visual" else doubt.applied(boxed)]
+
+
+def _tokens(words: Words) -> Counter[str]:
+    return Counter(word.text for word in unicode_nfc(words))
+
+
+@dataclass(frozen=True)
+class _Doubt:
+    """The words that the drawn glyphs spell only in the order of drawing, and in logical order.
+
+    An engine that gives the former gives visual order, even where each word by itself could be
+    right; on a page (and in a document) where nothing tells the order, they stay in doubt.
+    """
+
+    order: str
+    drawn: Counter[str]
+    reordered: Counter[str]
+
+    def applied(self, candidate: Candidate) -> Candidate:
+        """The candidate, with a problem where it holds doubtful words."""
+        if candidate.problem or self.order not in {"visual", "unknown"}:
+            return candidate
+        doubtful = (self.drawn - self.reordered) & candidate.tokens
+        if doubtful.total() <= _DOUBTFUL_SHARE * self.drawn.total():
+            return candidate
+        problem = (
+            "Bengali in visual order"
+            if self.order == "visual"
+            else f"nothing tells the order of {doubtful.total()} Bengali words"
+        )
+        return replace(candidate, problem=problem)
+
+
+def _reordered(reading: Reading, count: int) -> Candidate:
+    """A reading without glyphs put in logical order; Poppler's cut words are joined before."""
+    words, names = reading.words, ["visual_order"]
+    if reading.engine == "pdftotext":
+        words, names = joined_cut_words(words), ["joined_cut_words", "visual_order"]
+    words, wrong = visual_order(words)
+    return _candidate(reading.engine, words, names, misplaced=wrong, characters_in=count)
+
+
+def overlap(a: Counter[str], b: Counter[str]) -> float:
+    """Twice the common part of two multisets over their sizes, 0 to 1; 1 for two empty ones."""
+    total = a.total() + b.total()
+    return 2 * (a & b).total() / total if total else 1.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate that is kept, and why it is not text (an empty reason means that it is)."""
+
+    candidate: Candidate | None
+    reason: str
+    agreement: float
+
+
+def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
+    """The best candidate: trusted before not, few repairs, wide agreement, most characters.
+
+    `engines` are those that read the page. With one engine alone nothing can confirm a reading but
+    its own glyphs; a reading of legacy fonts is confirmed by having no fault at all.
+    """
+    if not found:
+        return Choice(None, "no engine gave text", 0.0)
+    judged = [(each, *_confirmation(each, found, engines)) for each in found]
+
+    def rank(entry: tuple[Candidate, float, str]) -> tuple[object, ...]:
+        each, agreement, reason = entry
+        return (
+            bool(each.problem or reason),
+            bool(each.problem),
+            each.reordered,
+            -round(agreement, 3),
+            len(each.repairs),
+            -sum(each.letters.values()),
+            ENGINES.index(each.engine),
+        )
+
+    best, agreement, reason = min(judged, key=rank)
+    return Choice(best, best.problem or reason, agreement)
+
+
+def _confirmation(
+    each: Candidate, found: Sequence[Candidate], engines: Sequence[str]
+) -> tuple[float, str]:
+    """(share of words in common with the nearest other reading, why that is not enough)."""
+    others = [other for other in found if other.engine != each.engine]
+    if "bijoy_to_unicode" in each.repairs:
+        return 1.0, ""
+    if len(set(engines)) == 1 or not others:
+        own = [o for o in found if o is not each and o.boxed != each.boxed]
+        same = [overlap(each.letters, o.letters) for o in own]
+        if each.boxed or not same or max(same) >= LETTERS_AGREE:
+            return 1.0, ""
+        return max(same), "the engine's text is not what is drawn"
+    words = max(overlap(each.tokens, other.tokens) for other in others)
+    if words >= WORDS_AGREE:
+        return words, ""
+    letters = max(overlap(each.letters, other.letters) for other in others)
+    if each.boxed and letters >= LETTERS_AGREE:
+        return words, ""
+    return words, f"the engines disagree: {100 * words:.1f} % of the words in common"
+
+
+def legacy_font(readings: Sequence[Reading], trace: Trace) -> str:
+    """The name of a legacy font on the page that nobody here converts, or an empty string."""
+    fonts = {f for word in trace.words for f in word.fonts}
+    fonts |= {word.font for reading in readings for word in reading.words}
+    return min((font for font in fonts if font_kind(font) == "legacy"), default="")
