@@ -121,13 +121,21 @@ def read_date(text: str) -> DateMention | Refusal:
     if bare is not None:
         return bare
     findings = _findings(found)
-    refused = next((f.refusal for f in findings if f.refusal is not None), None)
-    if refused is not None:
-        return refused
+    refused = [f.refusal for f in findings if f.refusal is not None]
+    if any(r.reason not in _BESIDE for r in refused) or (refused and not _has_date(findings)):
+        return refused[0]
     dates, reason = _one_date(findings, calendar_pairs(text))
     if not reason and not _AROUND.fullmatch(_outside(found, findings)):
         reason = "other_text"
     return Refusal(reason, text, 0, len(text)) if reason else dates[0]
+
+
+#: What may stand beside a date that is read: SRO 145-AIN/2013 of 2013-06-06 is more than a date.
+_BESIDE = frozenset({"instrument_number", "maybe_code"})
+
+
+def _has_date(findings: list[_Finding]) -> bool:
+    return any(finding.mentions for finding in findings)
 
 
 def _one_date(findings: list[_Finding], pairs: list[CalendarPair]) -> tuple[list[DateMention], str]:
@@ -140,11 +148,10 @@ def _one_date(findings: list[_Finding], pairs: list[CalendarPair]) -> tuple[list
 
 
 def _outside(found: Symbols, findings: list[_Finding]) -> str:
-    """The symbols that no date took."""
-    rest = list(found.row)
-    for finding in findings:
-        rest[finding.first : finding.last] = " " * (finding.last - finding.first)
-    return "".join(rest)
+    """The symbols outside the dates, or outside the two of a pair and what joins them."""
+    if any(finding.refusal is not None for finding in findings):
+        return "x"
+    return found.row[: findings[0].first] + found.row[findings[-1].last :]
 
 
 def matches(mention: DateMention, gold_value: str, gold_granularity: str) -> bool:
@@ -350,6 +357,9 @@ def _read_two_days(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
     first = _day_value(year, month, _number(found, match, "day"), calendar)
     if calendar != other or first > value:
         # 1 July to 30 June 2016: the year of the first day is another, and which is not said.
+        start, end = found.place(match.start("day"), match.end("month"))
+        refusal = Refusal("no_year", found.text[start:end], start, end)
+        yield _Finding(match.start("day"), match.end("month"), refusal=refusal)
         yield _finding(found, (match.start("last"), match.end()), [value], "day", other)
         return
     yield _finding(found, match.span(), [first, value], "day", calendar)
@@ -377,7 +387,7 @@ def _read_months(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
 def _read_numeric(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
     year, month, day = (found.values[match.start(name)] for name in ("year", "month", "day"))
     calendar = _calendar_of(found, match)
-    if _NUMBERED.search(found.row, max(0, match.start() - 4), match.start()):
+    if _NUMBERED.search(found.row, *_before(match)):
         raise _RefusedError("instrument_number")
     era = _era(match)
     if calendar == "gregorian" and era[:1] not in ("E", "H") and _in_range(year, "bangla"):
@@ -388,29 +398,50 @@ def _read_numeric(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
 
 
 def _read_ordered(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
-    whole = not found.row[: match.start()].strip() and not found.row[match.end() :].strip()
-    if match["sep"] == "." and not (whole or _era(match) or _dated(found, match)):
+    """Year first; with full stops only beside a word, since 2009.11.10 is a tariff code as well."""
+    dotted = match["sep"] == "."
+    if not dotted or _era(match) or _dated(found, match):
+        yield from _read_numeric(found, match)
+    elif _is_day(found, match):
         raise _RefusedError("maybe_code")
-    yield from _read_numeric(found, match)
+
+
+def _dated(found: Symbols, match: re.Match[str]) -> bool:
+    """Whether a word beside the match says that it is a date."""
+    if _DATED.search(found.row, *_before(match)):
+        return True
+    return _DATED_AFTER.match(found.row, match.end()) is not None
+
+
+def _is_day(found: Symbols, match: re.Match[str]) -> bool:
+    try:
+        return bool(list(_read_numeric(found, match)))
+    except _RefusedError:
+        return False
 
 
 def _read_year_month(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
     """2010-06 beside a word; 2010-11 may be a fiscal year."""
     place = match.start("month")
-    year, month = found.values[match.start("year")], found.values[place]
-    if found.ends[place] - found.starts[place] != 2 or not _dated(found, match):
+    if found.ends[place] - found.starts[place] != 2:
         return
+    value = _year_month(found.values[match.start("year")], found.values[place])
+    if _MONTH_BEFORE.search(found.row, *_before(match)):
+        yield _finding(found, match.span(), [value], "month", "gregorian")
+
+
+def _year_month(year: int, month: int) -> str:
     if month == (year + 1) % 100:
         raise _RefusedError("fiscal_year")
+    _check_year(year, "gregorian", "")
     if not 1 <= month <= 12:
         raise _RefusedError("no_such_day")
-    _check_year(year, "gregorian", "")
-    yield _finding(found, match.span(), [_value(year, month)], "month", "gregorian")
+    return _value(year, month)
 
 
-def _dated(found: Symbols, match: re.Match[str]) -> bool:
-    before = found.row[max(0, match.start() - 6) : match.start()]
-    return bool(_DATED_BEFORE.search(before) or _DATED_AFTER.match(found.row, match.end()))
+def _before(match: re.Match[str]) -> tuple[int, int]:
+    """The few symbols before a match, which decide what it is."""
+    return max(0, match.start() - 6), match.start()
 
 
 def _read_year(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
@@ -423,19 +454,28 @@ def _read_years(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
         found.text[max(0, found.starts[match.start()] - 24) : found.ends[match.start()]]
     ):
         return
-    places = [place for place in range(*match.span()) if found.row[place] == "y"]
+    yield from _each_year(found, match, "")
+
+
+def _read_era_years(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
+    """Years before one era: ২০১৬, ২০১৭ ও ২০১৮ সালে."""
+    yield from _each_year(found, match, _era(match))
+
+
+def _each_year(found: Symbols, match: re.Match[str], era: str) -> Iterator[_Finding]:
+    places = [place for place in range(*match.span()) if found.row[place] in "yd"]
     years = [found.values[place] for place in places]
+    short = any(found.row[place] == "d" for place in places)
     consecutive = len(years) == 2 and years[1] == years[0] + 1
-    if consecutive and "-" in match[0] and not match[0].startswith("k"):
+    if short or (consecutive and "-" in match[0] and not match[0].startswith("k")):
         raise _RefusedError("fiscal_year")
     for place in places:
-        if _in_range(found.values[place], "gregorian"):
-            yield from _year_alone(found, (place, place + 1), place, "")
+        yield from _year_alone(found, (place, place + 1), place, era)
 
 
 def _read_listed(found: Symbols, match: re.Match[str]) -> Iterator[_Finding]:
     """(2012) and (2016, 2023, 2024), unless the brackets follow a title, a number or a code."""
-    if _TITLED.search(found.row[max(0, match.start() - 6) : match.start()]):
+    if _TITLED.search(found.row, *_before(match)):
         return
     yield from _read_years(found, match)
 
@@ -481,44 +521,46 @@ _READERS = {
     "month": _read_month,
     "no_year": _read_no_year,
     "years": _read_years,
+    "era_years": _read_era_years,
     "year": _read_year,
     "listed": _read_listed,
 }
 _NUMBERED = re.compile(r"N[.:]? ?-? ?$")
-_DATED_BEFORE = re.compile(r"(?:[itk]|E)[:.]? ?\(?$|\($|[ik] h $")
-_DATED_AFTER = re.compile(r" ?[tEr]")
+_DATED = re.compile(r"[tOE][:.]? ?[-(]? ?$")
+_DATED_AFTER = re.compile(r" ?t")
+_MONTH_BEFORE = re.compile(r"(?:[itkO][:.]?|[ik] h) ?\(?$|\($")
 _TITLED = re.compile(r"[ANKC][.,:]? ?$|[dyn] ?$")
 _AMOUNT = re.compile(
     r"(?:increase|reduce|raise|lower|cut|rise|rose|exceed|divide|multipl(?:y|ie))[sd]{0,2} by$",
     re.IGNORECASE,
 )
 #: What may stand around the one date of a text.
-_AROUND = re.compile(r"[ ,.:;()\[\]'|।zthi¶-]*")
+_AROUND = re.compile(r"[ ,.:;()\[\]'|।zthikO¶-]*")
 
 
 def _bare(found: Symbols) -> DateMention | Refusal | None:
-    """A text that is a year or YYYY-MM and nothing else."""
-    row = found.row.strip(" ¶.,;()[]।")
-    if row not in ("y", "y-d"):
+    """A text that is YYYY, YYYY-MM or YYYY.MM.DD and nothing else; None for another."""
+    row = found.row.strip(" ¶,;()[]।").rstrip(".")
+    if row not in ("y", "y-d", "y.d.d"):
         return None
     first = found.row.index("y")
     span = first, first + len(row)
     start, end = found.place(*span)
-    year, month = found.values[first], found.values[span[1] - 1] if row == "y-d" else 0
+    year, month, day = (*found.values[first : span[1] : 2], 0, 0)[:3]
     try:
         _refuse_mixed_digits(found, *span)
         if _in_range(year, "bangla"):
             raise _RefusedError("calendar_unclear")
         _check_year(year, "gregorian", "")
+        if row == "y.d.d":
+            value = _day_value(year, month, day, "gregorian")
+            return _finding(found, span, [value], "day", "gregorian").mentions[0]
         if row == "y-d":
-            if month == (year + 1) % 100:
-                raise _RefusedError("fiscal_year")
-            if not 1 <= month <= 12:
-                raise _RefusedError("no_such_day")
+            value = _year_month(year, month)
+            return _finding(found, span, [value], "month", "gregorian").mentions[0]
     except _RefusedError as refused:
         return Refusal(str(refused), found.text[start:end], start, end)
-    granularity: Granularity = "month" if month else "year"
-    return _finding(found, span, [_value(year, month)], granularity, "gregorian").mentions[0]
+    return _finding(found, span, [_value(year)], "year", "gregorian").mentions[0]
 
 
 # --- both calendars ------------------------------------------------------------------------------

@@ -27,20 +27,23 @@ def _month(name: str) -> str:
     return rf"(?P<{name}>[gb]|a\.?)(?: ?m)?(?: ?\( ?z ?\)|, ?z)?"
 
 
-_NUMBER_BEFORE = r"(?<![dny][./:-])(?<![dny],)"
-_TO_MONTH = r" ?(?:t ?)?(?:D ?)?(?:o ?)?(?:h ?)?(?:m ?)?(?:o ?)?(?:[,./-] ?)?"
-_TO_YEAR = r"(?: ?[,/-] ?|\.| )?(?:o ?)?(?:h ?)?(?:Y ?)?(?:[SW] ?)?"
-_TO_LATE_YEAR = r"(?: ?[,/-] ?| )(?:o ?)?(?:h ?)?(?:Y ?)?(?:[SW] ?)?"
+#: Nor the number of a section before a month: under rule 9, June 2011.
+_FREE_DAY = r"(?<![dn][./:-])(?<!y[.:])(?<!/y[/-])(?<![dny],)(?<!C)(?<!C )"
+_FREE_YEAR = r"(?<![dny][./:-])(?<![dny],)"
+_TO_MONTH = r"(?:[./-]| ?,? ?(?:t ?)?(?:D ?)?(?:o ?)?(?:h ?)?(?:m ?)?(?:o ?)?)"
+_TO_YEAR = r"(?: ?, ?|[./-]| )?(?:o ?)?(?:h ?)?(?:Y ?)?(?:[SW] ?)?"
+_TO_LATE_YEAR = r"(?: ?, ?|[/-]| )(?:o ?)?(?:h ?)?(?:Y ?)?(?:[SW] ?)?"
 _ERA = r"(?:(?: ?,)? ?(?P<era>[EBHW](?: ?[SL])?|[SL])(?![a-z])| ?\( ?(?P<marked>[EBHW])\.? ?\))?"
 _YEAR = r"(?P<year>y)(?! ?%)"
 _RANGE = r" ?(?:-|r|c) ?"
 _YEAR_END = r"(?! ?[UA%])(?! ?[./:-] ?[dny])(?!,[dny])"
+_YEAR_ERA = r"(?P<era>[EBH](?: ?[SL])?|W ?[SLY]|W(?= ?[,.;)।¶]|$)|[SL])(?![a-z])"
 _NEXT_YEAR = r"(?:(?: ?, ?(?:c ?)?| ?c ?| ?r ?(?:h ?)?| ?- ?)y)"
 
 _DAY_FIRST = _TO_MONTH + _month("month")
 _RULES: tuple[tuple[str, str], ...] = (
     # 160-AIN/2016/21, ১৬০-আইন/২০১৬/২১, 156-Law/2015/36-Customs
-    ("instrument", r"[dny] ?- ?[A-Za-z] ?/ ?[yd](?:/[dn](?! ?[gba])(?:-[A-Za-z])?)?"),
+    ("instrument", r"[dny] ?[-/] ?[xAKfC] ?[/-] ?[yd](?:/[dny](?! ?[gba]))?(?:[-/][xAK])?"),
     ("ordered", rf"{_FREE}(?P<year>y)(?P<sep>[/.-])(?P<month>d)(?P=sep)(?P<day>d){_END}{_ERA}"),
     (
         "numeric",
@@ -49,12 +52,12 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("short_numeric", rf"{_FREE}d(?P<sep>[/-])d(?P=sep)d(?![./-][dny])"),
     (
         "two_days",
-        rf"{_NUMBER_BEFORE}{_day('day')}{_TO_MONTH}{_month('month')}{_RANGE}(?:h ?)?"
+        rf"{_FREE_DAY}{_day('day')}{_TO_MONTH}{_month('month')}{_RANGE}(?:h ?)?"
         rf"{_day('last')}{_TO_MONTH}{_month('last_month')}{_TO_YEAR}{_YEAR}{_ERA}",
     ),
     (
         "days",
-        rf"{_NUMBER_BEFORE}(?<!C)(?<!C ){_day('day')}{_RANGE}{_day('last')}{_DAY_FIRST}"
+        rf"{_FREE_DAY}{_day('day')}{_RANGE}{_day('last')}{_DAY_FIRST}"
         rf"{_TO_YEAR}{_YEAR}{_ERA}",
     ),
     (
@@ -62,7 +65,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"{_month('month')}[ ,-]{{0,2}}(?:h ?)?{_day('day')}{_RANGE}{_day('last')}"
         rf"{_TO_LATE_YEAR}{_YEAR}{_ERA}",
     ),
-    ("day", rf"{_NUMBER_BEFORE}{_day('day')}{_DAY_FIRST}{_TO_YEAR}{_YEAR}{_ERA}"),
+    ("day", rf"{_FREE_DAY}{_day('day')}{_DAY_FIRST}{_TO_YEAR}{_YEAR}{_ERA}"),
     (
         "day",
         rf"{_month('month')}[ ,-]{{0,2}}(?:h ?)?{_day('day')}(?: ?t)?(?: ?D)?(?:, ?z)?"
@@ -70,27 +73,27 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "day",
-        rf"(?P<year>y) ?,? ?(?P<era>[EBHW] ?[SL]?|[SL]) ?,? ?{_day('day')}{_DAY_FIRST}"
+        rf"(?P<year>y)[ ,-]{{0,2}}(?P<era>[EBHW] ?[SL]?|[SLG]) ?,? ?{_day('day')}{_DAY_FIRST}"
         r"(?! ?[,/-]? ?y)",
     ),
     (
         "day",
-        rf"(?P<year>y) ?,? ?(?P<era>[EBHW] ?[SL]?|[SL]) ?,? ?{_month('month')} ?{_day('day')}"
-        r"(?: ?t)?(?! ?[,/-]? ?y)",
+        rf"(?P<year>y)[ ,-]{{0,2}}(?P<era>[EBHW] ?[SL]?|[SLG]) ?,? ?{_month('month')} ?"
+        rf"{_day('day')}(?: ?t)?(?! ?[,/-]? ?y)",
     ),
     ("day", rf"(?<![dny][./:-])(?P<year>y)(?P<sep>[/ -]){_month('month')}(?P=sep){_day('day')}"),
     ("fiscal", r"(?:F|f ?v)(?: ?Y)?(?: ?o)?(?: ?[:(-])? ?y(?: ?[-/] ?[dy](?![./-][dny]))?"),
-    ("fiscal", r"y(?: ?[-/] ?[dy])? ?(?:F|f ?v)"),
-    ("year_month", rf"{_FREE}(?P<year>y)-(?P<month>d)(?! ?[Ff])(?![./-][dny])(?! ?%)"),
+    ("fiscal", r"y(?: ?[-/] ?[dy])? ?(?:F|f ?v)|F ?['-]? ?d"),
+    ("year_month", rf"{_FREE}(?P<year>y)-(?P<month>d)(?![./-][dny])(?! ?%)"),
     (
         "months",
         rf"{_month('month')}{_RANGE}{_month('last_month')}{_TO_YEAR}{_YEAR}{_ERA}",
     ),
     ("month", rf"{_month('month')}{_TO_YEAR}{_YEAR}(?! ?U){_ERA}"),
-    ("month", rf"(?P<year>y) ?(?P<era>[EBHW] ?[SL]?|[SL]) ?,? ?{_month('month')}"),
+    ("month", rf"(?P<year>y)[ -]?(?P<era>[EBHW] ?[SL]?|[SLG]) ?,? ?{_month('month')}"),
     (
         "no_year",
-        rf"{_NUMBER_BEFORE}{_day('day')}{_DAY_FIRST}(?P<short>(?: ?[,/-] ?| )'?d(?![./:-][dny]))?",
+        rf"{_FREE_DAY}{_day('day')}{_DAY_FIRST}(?P<short>(?: ?[,/-] ?| )'?d(?![./:-][dny]))?",
     ),
     (
         "no_year",
@@ -100,10 +103,11 @@ _RULES: tuple[tuple[str, str], ...] = (
     # 160/2016; ২০১২ সনের ৪৭ নং আইন; ২০১৬ সালের ব্যাগেজ বিধিমালা
     ("instrument", r"[dn] ?/ ?y(?:/[dn])?(?:-[A-Za-z])?"),
     ("instrument", r"y ?S ?[dn] ?N|y ?S ?(?:x ){0,2}A"),
-    ("years", rf"(?:[ik](?: ?o)?(?: ?h)?(?: ?[Yq])?-?|Y) ?:? ?y{_NEXT_YEAR}{{0,9}}{_YEAR_END}"),
+    ("years", rf"(?:[ikO](?: ?o)?(?: ?h)?(?: ?[Yq])?-?|Y) ?:? ?y{_NEXT_YEAR}{{0,9}}{_YEAR_END}"),
+    ("era_years", rf"{_FREE_YEAR}(?<!A )(?<!A, )y(?:{_NEXT_YEAR}|-d){{1,9}} ?{_YEAR_ERA}"),
     (
         "year",
-        r"(?P<year>y) ?,? ?(?P<era>[EBH](?: ?[SL])?|W ?[SLY]|W(?= ?[,.;)।¶]|$)|[SL])(?![a-z])",
+        rf"{_FREE_YEAR}(?P<year>y) ?,? ?{_YEAR_ERA}",
     ),
     ("year", rf"(?P<era>[EBWS])(?: ?:)? ?(?P<year>y){_YEAR_END}"),
     ("listed", rf"\( ?y(?:{_NEXT_YEAR}|; ?y){{0,9}} ?\)"),

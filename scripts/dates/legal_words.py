@@ -77,6 +77,7 @@ _TENS = {"twenty": 20, "thirty": 30}
 _WORDS: dict[str, str] = {
     "s": "st nd rd th শে লা রা ঠা ই তম",
     "L": "সালে সনে",
+    "G": "এর",
     "E": (
         "খ্রিস্টাব্দ খ্রিষ্টাব্দ খ্রীস্টাব্দ খ্রীষ্টাব্দ খৃস্টাব্দ খৃষ্টাব্দ খ্রিস্টাব্ধ খ্রিষ্টাব্ধ খ্রি খ্রিঃ খ্রী খ্রীঃ খৃঃ "
         "ইং ইংরেজি ইংরেজী ইংরাজি ইংরাজী ঈসায়ী ad ce"
@@ -92,7 +93,8 @@ _WORDS: dict[str, str] = {
     "D": "day",
     "Y": "year",
     "q": "early late mid",
-    "i": "in since by until till during before after on circa for as",
+    "i": "in since by until till during before after circa for as",
+    "O": "on",
     "k": "between from",
     "r": "to till until through thru হইতে হতে থেকে",
     "c": "and or ও এবং বা",
@@ -111,8 +113,8 @@ _WORDS: dict[str, str] = {
     "K": "hs heading headings code codes tariff item এইচ এইচএস কোড শিরোনাম হেডিং",
     "U": (
         "cc kg kgs tk taka bdt usd units unit mw sft sq square litre litres liter liters per "
-        "percent km kilograms grams metric tons tonnes dollars pieces cases persons people days hours "
-        "সিসি টাকা টাকার কেজি বর্গফুট বর্গ বর্গমিটার ইউনিট জন টি লিটার শতাংশ মেট্রিক "
+        "percent km kilograms grams metric tons tonnes dollars pieces cases persons people days "
+        "hours সিসি টাকা টাকার কেজি বর্গফুট বর্গ বর্গমিটার ইউনিট জন টি লিটার শতাংশ মেট্রিক "
         "ডলার মার্কিন গ্রাম"
     ),
     "z": "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs "
@@ -164,7 +166,7 @@ def _word_values() -> dict[str, tuple[str, int]]:
     def add(words: Iterable[str], symbol: str, value: int = 0) -> None:
         for word in words:
             folded = fold_word(word)
-            endings = _ENDINGS if not folded.isascii() and symbol not in "swL" else ()
+            endings = _ENDINGS if not folded.isascii() and symbol not in "swLG" else ()
             for ending in ("", *map(fold_word, endings)):
                 found.setdefault(folded + ending, (symbol, value))
 
