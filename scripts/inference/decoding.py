@@ -272,15 +272,12 @@ class Decoder:
         longest = max(len(prompt.ids) for prompt in batch)
         rows = [_Row(prompt, self._ends) for prompt in batch]
         choose = _Chooser(batch, settings, self.model.device)
-        active = [i for i, row in enumerate(rows) if not row.finish_reason]
-        if len(active) < len(rows):
-            self._keep(cache, active)
-            logits = logits[active]
-        lengths = self._tensor([len(batch[i].ids) for i in active])
+        active = list(range(len(batch)))
+        lengths = self._tensor([len(prompt.ids) for prompt in batch])
         gaps = (longest - lengths).unsqueeze(1)
         padded = bool(gaps.any())
         fed = 0
-        while active:
+        while True:
             # A row with forced tokens ahead has nothing to choose: its logits are not looked at.
             due = [place for place, i in enumerate(active) if len(rows[i].ids) == fed]
             if due:
@@ -293,7 +290,9 @@ class Decoder:
             if not keep:
                 break
             if len(keep) < len(active):
-                places = self._keep(cache, keep)
+                places = self._tensor(keep)
+                for layer in cache.layers:
+                    layer.select(places)
                 gaps, lengths = gaps[places], lengths[places]
                 active = [active[place] for place in keep]
             # All rows go on by as many tokens as the one with the fewest ahead: no row is padded.
@@ -310,13 +309,6 @@ class Decoder:
             ).logits[:, -1]
             fed += width
         return [Decoded(tuple(row.ids), row.finish_reason) for row in rows]
-
-    def _keep(self, cache: Any, places: list[int]) -> Tensor:
-        """Drop the other rows from the cache."""
-        chosen = self._tensor(places)
-        for layer in cache.layers:
-            layer.select(chosen)
-        return chosen
 
     def _ends(self, ids: Sequence[int]) -> bool:
         return ids[-1] in self.end_tokens or (self.stops is not None and self.stops(ids))

@@ -8,7 +8,7 @@ there although the agreement is perfect.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from itertools import combinations
 from typing import Any
 
