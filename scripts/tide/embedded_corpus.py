@@ -22,12 +22,14 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 import yaml
 
+from scripts.dates.bangla import to_gregorian
 from scripts.files import (
     DataError,
     atomic_write,
@@ -212,7 +214,10 @@ _DATE = re.compile(
 
 
 def _dates(pages: Sequence[dict[str, Any]], instrument: Instrument) -> list[dict[str, Any]]:
-    """All dates to the day, in printed order; years of titles and numbers are not dates here."""
+    """All dates to the day, in printed order; years of titles and numbers are not dates here.
+
+    The value is the Gregorian day in either calendar, as `dates.legal_dates` gives it.
+    """
     wrong = {pair["bangla"] for pair in instrument.calendars if pair.get("disagrees")}
     out: list[dict[str, Any]] = []
     for page in pages:
@@ -222,9 +227,10 @@ def _dates(pages: Sequence[dict[str, Any]], instrument: Instrument) -> list[dict
             year, month, day = (
                 _number(part, letter, _BANGLA_MONTHS if bangla else _MONTHS) for letter in "ymd"
             )
+            named = to_gregorian(year, month, day) if bangla else datetime.date(year, month, day)
             out.append(
                 {
-                    "value": f"{year:04d}-{month:02d}-{day:02d}",
+                    "value": named.isoformat(),
                     "granularity": "day",
                     "calendar": "bangla" if bangla else "gregorian",
                     "text": match[0],
@@ -581,10 +587,7 @@ def read_verified(path: Path | str, instruments: Sequence[Instrument]) -> Verifi
             raise DataError(f"{path}: no thread {row['thread']!r}; known: {sorted(threads)}")
     return Verified(
         _entity_rows(content["entities"], instruments, clauses),
-        [
-            {"a": min(a, b), "b": max(a, b), "verdict": verdict, "unit_id": "", "judge": "project"}
-            for a, b, verdict in content["aliases"]
-        ],
+        _aliases(content["aliases"], content["related_groups"]),
         [_thread(row, instruments) for row in content["threads"]],
         [
             _question(task, row, threads[row["thread"]]["cluster"])
@@ -622,6 +625,15 @@ def _entity(name: str, value: str | dict[str, Any]) -> dict[str, Any]:
         "concepts": told["concepts"],
         "sub_entities": [{"name": part, "concept": concept} for part, concept in parts.items()],
     }
+
+
+def _aliases(pairs: list[list[str]], groups: list[list[str]]) -> list[dict[str, str]]:
+    """Verdicts on the listed pairs and on every pair of a group, a before b, sorted."""
+    related = [[*pair, "related"] for group in groups for pair in combinations(group, 2)]
+    return [
+        {"a": a, "b": b, "verdict": verdict, "unit_id": "", "judge": "project"}
+        for a, b, verdict in sorted([*sorted(p[:2]), p[2]] for p in [*pairs, *related])
+    ]
 
 
 def _thread(row: dict[str, Any], instruments: Sequence[Instrument]) -> Thread:
