@@ -14,11 +14,8 @@ from dataclasses import dataclass, field
 
 from scripts.documents.blocks import Block
 from scripts.documents.clauses import (
-    Place,
     Start,
     clause_start,
-    follows,
-    heading_kind,
     inline_title,
     is_instrument_number,
     is_short_title,
@@ -26,7 +23,7 @@ from scripts.documents.clauses import (
     signature_kind,
     spelled,
 )
-from scripts.documents.quotes import Quotation
+from scripts.documents.numbering import Plan, plan
 from scripts.documents.table_merging import Table
 
 _LIST_SIGN = re.compile(r"\s*(?:[0-9০-৯]{0,4}\[\s*)*\(?[\w]{1,4}\)")
@@ -48,10 +45,8 @@ _OPERATIVE = re.compile(
 )
 _HEADING_LINES = 3
 _NAME_LENGTH = 60
-#: In a schedule, so many lines from its heading on can still head it.
+#: Lines above a signatory's office that may name the person.
 _PULLED = 2
-#: A document prints headings above its clauses when at least so many, and half of them, have one.
-_LEAST_MARGINAL = 2
 
 
 @dataclass(slots=True)
@@ -77,7 +72,6 @@ class Item:
     lines: list[Line] = field(default_factory=list)
     start: Start | None = None
     lead: int = 0
-    part: int = 0
     titled: bool = False
 
     @property
@@ -110,28 +104,17 @@ def _joint(before: Line, line: Line) -> str:
 
 @dataclass(slots=True)
 class _Walk:
-    """Where the walk stands. `mode`: front, heading, schedule, clause or signature.
+    """Where the walk stands. `mode`: front, heading, schedule, clause or signature."""
 
-    `fresh`: no clause has begun since the last heading, so numbering may begin anew. `lists` holds
-    the last numerals of another style that were taken for a list inside the clause.
-    """
-
-    marginal: bool
+    plan: Plan
     items: list[Item] = field(default_factory=list)
     current: Item | None = None
     mode: str = "front"
-    style: str = ""
-    last: Place = (0, 0)
-    fresh: bool = True
-    part: int = 0
-    lists: dict[str, Place] = field(default_factory=dict)
     previous: Block | None = None
     note: Item | None = None
-    closing: str = ""
 
     def open(self, item: Item, mode: str) -> Item:
         """Begin an item and go on in a mode."""
-        item.part = self.part
         self.items.append(item)
         self.current, self.mode = item, mode
         return item
@@ -140,46 +123,21 @@ class _Walk:
         """The clauses so far."""
         return [item for item in self.items if item.type == "clause"]
 
-    def settled(self, line: Block) -> bool:
-        """Whether the text before a line has come to an end, so that something new may begin."""
-        before = self.previous
-        if before is None or line.bold or not before.full or is_terminated(before.text):
-            return True
-        return self.marginal and is_short_title(before.text)
-
 
 def assemble(flow: Sequence[Block | Table]) -> list[Item]:
     """The items of a document in order, from its flow of lines and whole tables."""
-    body = [entry for entry in flow if isinstance(entry, Block) and entry.role == "body"]
-    quotation = Quotation("\n".join(block.text for block in body))
-    walk = _Walk(_prints_marginal_headings(body, quotation))
-    position = 0
-    for entry in flow:
+    walk = _Walk(plan(flow))
+    for index, entry in enumerate(flow):
         if isinstance(entry, Table):
             _take_table(walk, entry)
         elif entry.role != "body":
             _take_page_line(walk, entry)
         else:
-            _take_line(walk, entry, quotation.covers(position))
-            position += len(entry.text) + 1
+            _take_line(walk, entry, index)
             walk.previous = entry
     if not walk.clauses():
         _number_operative_paragraphs(walk)
     return [item for item in walk.items if item.lines]
-
-
-def _prints_marginal_headings(body: list[Block], quotation: Quotation) -> bool:
-    """Whether the document prints a clause's heading as a line of its own above the numeral."""
-    headed = bare = position = 0
-    for index, block in enumerate(body):
-        start = clause_start(block.text)
-        if start and not quotation.covers(position) and not inline_title(block.text, start.end)[0]:
-            above = body[index - 1].text if index else ""
-            before = body[index - 2].text if index > 1 else "।"
-            headed += is_short_title(above) and (is_terminated(before) or is_short_title(before))
-            bare += 1
-        position += len(block.text) + 1
-    return headed >= _LEAST_MARGINAL and 2 * headed >= bare
 
 
 def _line(block: Block) -> Line:
@@ -194,56 +152,26 @@ def _take_page_line(walk: _Walk, block: Block) -> None:
     if open_note is not None and open_note.lines[-1].page_end == block.page:
         open_note.lines.append(_line(block))
         return
-    item = Item("metadata", "page", [_line(block)], part=walk.part)
+    item = Item("metadata", "page", [_line(block)])
     walk.items.append(item)
     walk.note = item if note else None
 
 
-def _take_line(walk: _Walk, block: Block, quoted: bool) -> None:
+def _take_line(walk: _Walk, block: Block, index: int) -> None:
     """One line of the body."""
-    if not quoted:
-        kind = heading_kind(block.text)
-        if kind and (walk.mode != "clause" or walk.settled(block)):
-            _open_heading(walk, block, kind)
-            return
-        start = clause_start(block.text)
-        if start and _accepts(walk, start, block):
-            _open_clause(walk, block, start)
-            return
-        closing = signature_kind(block.text)
-        if closing and _closes(walk, block, closing):
-            _open_signature(walk, block, closing)
-            return
-        if walk.mode == "signature" and is_instrument_number(block.text):
-            walk.part += 1
-            walk.fresh, walk.style, walk.lists = True, "", {}
-            walk.open(Item("metadata", "document", [_line(block)]), "front")
-            return
-    _continue(walk, block)
-
-
-def _accepts(walk: _Walk, start: Start, line: Block) -> bool:
-    """Whether a numeral begins a clause at this place of the document."""
-    if walk.mode == "signature" and (
-        walk.closing == "copies" or not follows(walk.last, start.place)
-    ):
-        return False
-    settled = walk.settled(line)
-    if walk.fresh:
-        return settled or start.place[0] == 1
-    if start.style == walk.style:
-        if follows(walk.last, start.place):
-            return True
-        return settled and (start.place > walk.last or start.place == (1, 0))
-    listed = walk.lists.get(start.style)
-    if (
-        settled
-        and follows(walk.last, start.place)
-        and not (listed and follows(listed, start.place))
-    ):
-        return True
-    walk.lists[start.style] = start.place
-    return False
+    if index in walk.plan.headings:
+        mode = "schedule" if walk.plan.headings[index] == "schedule" else "heading"
+        walk.open(Item("metadata", "document", [_line(block)], titled=True), mode)
+    elif index in walk.plan.starts:
+        _open_clause(walk, block, walk.plan.starts[index])
+    elif index in walk.plan.quoted:
+        _continue(walk, block)
+    elif (kind := signature_kind(block.text)) and _closes(walk, block, kind):
+        _open_signature(walk, block)
+    elif walk.mode == "signature" and is_instrument_number(block.text):
+        walk.open(Item("metadata", "document", [_line(block)]), "front")
+    else:
+        _continue(walk, block)
 
 
 def _open_clause(walk: _Walk, block: Block, start: Start) -> None:
@@ -251,7 +179,6 @@ def _open_clause(walk: _Walk, block: Block, start: Start) -> None:
     heading = _pull_heading(walk, block, start)
     item = Item("clause", "", [*heading, _line(block)], start, len(heading))
     walk.open(item, "clause")
-    walk.style, walk.last, walk.fresh, walk.lists = start.style, start.place, False, {}
 
 
 def _pull_heading(walk: _Walk, block: Block, start: Start) -> list[Line]:
@@ -260,7 +187,7 @@ def _pull_heading(walk: _Walk, block: Block, start: Start) -> list[Line]:
     if item is None or not item.lines or inline_title(block.text, start.end)[0]:
         return []
     line = item.lines[-1]
-    if line.table is not None or not is_short_title(line.text) or not walk.marginal:
+    if line.table is not None or not is_short_title(line.text) or not walk.plan.marginal:
         return []
     if item.type == "clause":
         ended = len(item.lines) > 1 and (
@@ -273,14 +200,6 @@ def _pull_heading(walk: _Walk, block: Block, start: Start) -> list[Line]:
     return [item.lines.pop()]
 
 
-def _open_heading(walk: _Walk, block: Block, kind: str) -> None:
-    """Begin a chapter or schedule: numbering may begin anew."""
-    walk.part += 1
-    walk.fresh, walk.lists = True, {}
-    mode = "schedule" if kind == "schedule" else "heading"
-    walk.open(Item("metadata", "document", [_line(block)], titled=True), mode)
-
-
 def _closes(walk: _Walk, block: Block, kind: str) -> bool:
     """Whether a line of a closing block closes the document at this place."""
     if walk.mode == "signature":
@@ -288,11 +207,12 @@ def _closes(walk: _Walk, block: Block, kind: str) -> bool:
     if walk.mode == "clause":
         if kind == "office" and (block.full or _LIST_SIGN.match(block.text)):
             return False
-        return walk.settled(block)
+        before = walk.previous
+        return before is None or block.bold or not before.full or is_terminated(before.text)
     return kind in {"order", "copies", "imprint"} and walk.current is not None
 
 
-def _open_signature(walk: _Walk, block: Block, kind: str) -> None:
+def _open_signature(walk: _Walk, block: Block) -> None:
     """Begin a closing block with the signatory's name that stands above it."""
     names: list[Line] = []
     item = walk.current
@@ -308,7 +228,6 @@ def _open_signature(walk: _Walk, block: Block, kind: str) -> None:
         and not item.lines[-2].full
     ):
         names.insert(0, item.lines.pop())
-    walk.closing = kind
     walk.open(Item("metadata", "document", [*names, _line(block)]), "signature")
 
 

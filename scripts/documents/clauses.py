@@ -66,7 +66,7 @@ def clause_start(line: str) -> Start | None:
 
 
 def printed_numeral(text: str) -> str:
-    """The numeral that a clause's text begins with, after its heading if any, or an empty string."""
+    """The numeral at the start of a clause's text, after its heading if any, else empty."""
     lines = text.split("\n", 2)[:2]
     found = next((start for line in lines if (start := clause_start(line))), None)
     return found.printed if found else ""

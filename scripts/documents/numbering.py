@@ -1,0 +1,283 @@
+"""Which lines of an instrument begin a clause or a part: the numerals that fit the numbering.
+
+A numeral at the start of a line is only a candidate. Lists inside a clause, references that a line
+break moved to the front, and quoted law text have such numerals too (TIDE A.8.1, R4, R5 and R10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from scripts.documents.blocks import Block
+from scripts.documents.clauses import (
+    Place,
+    Start,
+    clause_start,
+    follows,
+    heading_kind,
+    inline_title,
+    is_instrument_number,
+    is_short_title,
+    is_terminated,
+    signature_kind,
+)
+from scripts.documents.quotes import Quotation
+from scripts.documents.table_merging import Table
+
+#: A document prints headings above its clauses when at least so many have one, and this share.
+_LEAST_HEADED, _HEADED_SHARE = 2, 0.3
+#: A quotation that is never closed has swallowed clauses when this share of a gap stands inside it.
+_SWALLOWED_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line that begins with a numeral. `index` counts the entries of the flow.
+
+    `settled`: the text before it has come to an end. `headed`: a heading of its own stands above.
+    `closed`: a signature or a list of copies stands between it and the last heading.
+    """
+
+    index: int
+    start: Start
+    quoted: bool
+    settled: bool
+    headed: bool
+    closed: bool
+    part: int
+
+    @property
+    def place(self) -> Place:
+        """The numeral's place."""
+        return self.start.place
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the lines of a flow begin, by their index.
+
+    `quoted` are lines inside quotations, which begin nothing; `marginal` says whether the document
+    prints its clauses' headings as lines of their own above the numerals.
+    """
+
+    starts: dict[int, Start] = field(default_factory=dict)
+    headings: dict[int, str] = field(default_factory=dict)
+    quoted: frozenset[int] = frozenset()
+    marginal: bool = False
+
+
+def plan(flow: Sequence[Block | Table]) -> Plan:
+    """The plan of a document's flow.
+
+    Quotations are first paired over the whole text. Where one was never closed and so swallowed
+    clauses that the numbering misses, those clauses begin all the same; then quotations are paired
+    anew, clause by clause.
+    """
+    quoted = _quoted_lines(flow, ())
+    first = _starts(flow, quoted)
+    quoted = _quoted_lines(flow, sorted(first))
+    marginal = _is_marginal(_candidates(flow, quoted, {}))
+    return Plan(_starts(flow, quoted), _headings(flow, quoted), quoted, marginal)
+
+
+def _body(flow: Sequence[Block | Table]) -> list[tuple[int, Block]]:
+    """The lines of the body with their indices."""
+    return [(i, e) for i, e in enumerate(flow) if isinstance(e, Block) and e.role == "body"]
+
+
+def _quoted_lines(flow: Sequence[Block | Table], borders: Sequence[int]) -> frozenset[int]:
+    """Indices of lines that begin inside a quotation; no quotation crosses a border."""
+    segments: list[list[tuple[int, Block]]] = [[]]
+    limits = set(borders)
+    for index, block in _body(flow):
+        if index in limits:
+            segments.append([])
+        segments[-1].append((index, block))
+    out: set[int] = set()
+    for segment in segments:
+        quotation = Quotation("\n".join(block.text for _, block in segment))
+        position = 0
+        for index, block in segment:
+            if quotation.covers(position):
+                out.add(index)
+            position += len(block.text) + 1
+    return frozenset(out)
+
+
+def _before(flow: Sequence[Block | Table], index: int) -> list[Block | Table]:
+    """The two entries of the text before an entry, the nearer first: lines of the body, tables."""
+    out: list[Block | Table] = []
+    while index > 0 and len(out) < 2:
+        index -= 1
+        entry = flow[index]
+        if isinstance(entry, Table) or entry.role == "body":
+            out.append(entry)
+    return out
+
+
+def _is_settled(flow: Sequence[Block | Table], index: int, block: Block) -> bool:
+    """Whether the text before a line has come to an end: so something new may begin here."""
+    before = _before(flow, index)
+    if not before or isinstance(before[0], Table) or block.bold:
+        return True
+    return not before[0].full or is_terminated(before[0].text)
+
+
+def _is_headed(flow: Sequence[Block | Table], index: int, start: Start, text: str) -> bool:
+    """Whether a heading stands above a numeral: a short line after text that has ended."""
+    before = _before(flow, index)
+    if not text[start.end :].strip() or not before or isinstance(before[0], Table):
+        return False
+    if not is_short_title(before[0].text) or signature_kind(before[0].text):
+        return False
+    above = before[1] if len(before) > 1 else None
+    if above is None or isinstance(above, Table) or above.bold or is_terminated(above.text):
+        return True
+    return bool(heading_kind(above.text))
+
+
+def _headings(flow: Sequence[Block | Table], quoted: frozenset[int]) -> dict[int, str]:
+    """Lines that head a chapter or schedule."""
+    return {
+        index: kind
+        for index, block in _body(flow)
+        if index not in quoted
+        and (kind := heading_kind(block.text))
+        and _is_settled(flow, index, block)
+    }
+
+
+def _candidates(
+    flow: Sequence[Block | Table], quoted: frozenset[int], headings: dict[int, str]
+) -> list[Candidate]:
+    """All numerals at the start of lines."""
+    out: list[Candidate] = []
+    part, closed = 0, False
+    for index, block in _body(flow):
+        settled = _is_settled(flow, index, block)
+        start = clause_start(block.text)
+        if index in headings:
+            part, closed = part + 1, False
+        elif start:
+            headed = _is_headed(flow, index, start, block.text)
+            quotation = index in quoted
+            out.append(Candidate(index, start, quotation, settled or headed, headed, closed, part))
+        elif closed and is_instrument_number(block.text):
+            part, closed = part + 1, False
+        elif index not in quoted and settled and signature_kind(block.text):
+            closed = True
+    return out
+
+
+def _is_marginal(candidates: Sequence[Candidate]) -> bool:
+    """Whether enough of the numerals outside quotations have a heading above them."""
+    open_ones = [c for c in candidates if not c.quoted]
+    headed = sum(candidate.headed for candidate in open_ones)
+    return headed >= _LEAST_HEADED and headed >= _HEADED_SHARE * len(open_ones)
+
+
+def _starts(flow: Sequence[Block | Table], quoted: frozenset[int]) -> dict[int, Start]:
+    """The lines that begin a clause."""
+    headings = _headings(flow, quoted)
+    candidates = _candidates(flow, quoted, headings)
+    marginal = _is_marginal([c for c in candidates if not _has_title(flow, c)])
+    if not marginal:
+        candidates = [replace(c, headed=False) for c in candidates]
+    out: dict[int, Start] = {}
+    for part in sorted({candidate.part for candidate in candidates}):
+        here = [candidate for candidate in candidates if candidate.part == part]
+        kept = fitting([c for c in here if not c.quoted], marginal)
+        for candidate in [*kept, *_swallowed(kept, [c for c in here if c.quoted])]:
+            out[candidate.index] = candidate.start
+    return out
+
+
+def _has_title(flow: Sequence[Block | Table], candidate: Candidate) -> bool:
+    """Whether a heading stands on the line of the numeral itself."""
+    entry = flow[candidate.index]
+    return isinstance(entry, Block) and bool(inline_title(entry.text, candidate.start.end)[0])
+
+
+def fitting(candidates: Sequence[Candidate], marginal: bool) -> list[Candidate]:
+    """The candidates of one part that fit a numbering, in order.
+
+    Accepted are: the first; one with a heading above it where the document prints such headings;
+    the next number, or an inserted letter; a later number (others were omitted); and a new count
+    from 1. Not accepted are the items of a list inside a clause: a list of another kind of numeral,
+    or one of the same kind after which the clauses' own numbering goes on.
+    """
+    out: list[Candidate] = []
+    listed: dict[str, Place] = {}
+    for index, candidate in enumerate(candidates):
+        place, style = candidate.place, candidate.start.style
+        if not out:
+            accepted = not candidate.closed and (candidate.settled or place[0] == 1)
+        elif candidate.headed:
+            accepted = True
+        else:
+            accepted = _goes_on(candidates, index, out[-1], listed.get(style), marginal)
+        if accepted:
+            out.append(candidate)
+            listed = {}
+        elif out:
+            listed[style] = place
+    return out
+
+
+def _goes_on(
+    candidates: Sequence[Candidate],
+    index: int,
+    last: Candidate,
+    listed: Place | None,
+    marginal: bool,
+) -> bool:
+    """Whether a candidate without a heading goes on with the numbering after the last clause."""
+    candidate = candidates[index]
+    place, style = candidate.place, candidate.start.style
+    is_next = follows(last.place, place)
+    if listed is not None and follows(listed, place):
+        return (
+            is_next
+            and style == last.start.style
+            and not any(
+                c.place == place and c.start.style == style for c in candidates[index + 1 :]
+            )
+        )
+    if style != last.start.style:
+        return is_next and candidate.settled
+    if is_next:
+        return True
+    if place == (1, 0):
+        lists = marginal or candidate.closed or _numbering_resumes(candidates, index, last)
+        return candidate.settled and not lists
+    return place > last.place and candidate.settled and not marginal and listed is None
+
+
+def _numbering_resumes(candidates: Sequence[Candidate], index: int, last: Candidate) -> bool:
+    """Whether the number after the last clause follows later, not as part of a count from 1."""
+    style, number = last.start.style, last.place[0]
+    same = [c for c in candidates[index:] if c.start.style == style]
+    return any(
+        candidate.place[0] == number + 1 and before.place[0] != number
+        for before, candidate in pairwise(same)
+    )
+
+
+def _swallowed(kept: Sequence[Candidate], quoted: Sequence[Candidate]) -> list[Candidate]:
+    """Quoted numerals that fill a gap of the numbering: a quotation was not closed in print."""
+    out: list[Candidate] = []
+    for before, after in pairwise(kept):
+        number, missing = before.place[0] + 1, after.place[0] - before.place[0] - 1
+        if before.start.style != after.start.style or missing < 1:
+            continue
+        found: list[Candidate] = []
+        for candidate in quoted:
+            between = before.index < candidate.index < after.index
+            same = candidate.start.style == before.start.style
+            if between and same and candidate.place == (number + len(found), 0):
+                found.append(candidate)
+        if len(found) >= _SWALLOWED_SHARE * missing:
+            out += found
+    return out
