@@ -119,8 +119,8 @@ def _check_standing(
     for question_id, lowest in _lowest(ratings).items():
         if question_id in heirs and lowest == CORRECT:
             raise DataError(
-                f"{path}, row {heirs[question_id][1]}: {question_id} is rated 3 by all and repaired "
-                "all the same; empty the cell or correct the rating"
+                f"{path}, row {heirs[question_id][1]}: {question_id} is rated 3 and repaired all "
+                "the same; empty the cell or correct the rating"
             )
         if question_id not in known and question_id not in heirs:
             raise DataError(
