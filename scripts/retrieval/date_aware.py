@@ -25,6 +25,8 @@ from scripts.dates.legal_dates import mentions
 from scripts.retrieval.ranking import Clause, Hit, clauses
 
 DAYS_PER_YEAR = 365.2425
+#: Gregorian time, in years, at which the Bangla year 0 would begin: 593 years and 103 days.
+BANGLA_NEW_YEAR = 593 + 103 / DAYS_PER_YEAR
 
 _ENGLISH = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -66,19 +68,31 @@ class DatedClause:
     score: float
 
 
-def in_years(value: str) -> float:
-    """A date `YYYY`, `YYYY-MM` or `YYYY-MM-DD` as a number of years: the middle of its span."""
+def in_years(value: str, calendar: str = "gregorian") -> float:
+    """A date `YYYY`, `YYYY-MM` or `YYYY-MM-DD` as a number of years: the middle of its span.
+
+    A day is Gregorian in either calendar; a Bangla year or month keeps its Bangla value
+    (`scripts.dates.legal_dates`) and begins on 14 April.
+    """
     parts = [int(part) for part in value.split("-")]
     year, month, day = (*parts, 0, 0)[:3]
-    if not month:
-        return year + 0.5
-    if not day:
-        return year + (month - 0.5) / 12
-    return year + (date(year, month, day).timetuple().tm_yday - 0.5) / DAYS_PER_YEAR
+    if day:
+        return year + (date(year, month, day).timetuple().tm_yday - 0.5) / DAYS_PER_YEAR
+    begin = year + (BANGLA_NEW_YEAR if calendar == "bangla" else 0.0)
+    return begin + ((month - 0.5) / 12 if month else 0.5)
 
 
-def offsets(text: str) -> list[tuple[int, float]]:
-    """(place, years) of every stated offset; years before are negative."""
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A stated distance in years (negative before a date) and its place in the text."""
+
+    years: float
+    start: int
+    end: int
+
+
+def offsets(text: str) -> list[Offset]:
+    """Every stated offset, in order of place."""
     found = []
     for match in _OFFSET.finditer(text):
         word = match["number"].lower()
@@ -86,18 +100,18 @@ def offsets(text: str) -> list[tuple[int, float]]:
         unit = match["unit"].lower()
         unit = _BENGALI_UNITS.get(unit, unit.removesuffix("s"))
         sign = -1 if match["way"].lower() in _BACKWARDS else 1
-        found.append((match.start(), sign * number * _UNITS[unit]))
+        found.append(Offset(sign * number * _UNITS[unit], *match.span()))
     return found
 
 
 def query_times(text: str) -> list[float]:
     """The times that a query speaks of, in years, ascending; empty where it names no date."""
-    stated = [(mention.start, in_years(mention.value)) for mention in mentions(text)]
-    times = {time for _, time in stated}
-    if stated:
-        for place, years in offsets(text):
-            seed = min(stated, key=lambda entry: (abs(entry[0] - place), entry[0]))[1]
-            times.add(seed + years)
+    stated = mentions(text)
+    times = {in_years(mention.value, mention.calendar) for mention in stated}
+    for offset in offsets(text) if stated else ():
+        # Few characters between the two: "three years after 1 July 2011" counts from that day.
+        seed = min(stated, key=lambda each: max(each.start - offset.end, offset.start - each.end))
+        times.add(in_years(seed.value, seed.calendar) + offset.years)
     return sorted(times)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scripts.retrieval.embedders.interface import Vectors, sendable
+from scripts.retrieval.ranking import Hit
 from scripts.retrieval.vector_files import CorpusVectors, IndexFileError
 
 if TYPE_CHECKING:
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 COLLECTION = "clauses"
 #: Chroma refuses larger batches than 5,461; smaller ones keep its memory small too.
 BATCH = 2000
-#: Decimals in which a stored vector may differ from the file's: Chroma keeps float32.
+#: How far a stored value may be from the file's: Chroma keeps float32.
 TOLERANCE = 1e-6
+#: Similarities so close count as equal.
+TIE = 1e-6
 
 
 def build_index(folder: Path | str, corpus: CorpusVectors, texts: Sequence[str]) -> None:
@@ -72,11 +75,17 @@ def build_index(folder: Path | str, corpus: CorpusVectors, texts: Sequence[str])
 def _client(folder: Path) -> Iterator[ClientAPI]:
     """A client of one folder, without telemetry; its files are closed at the end."""
     import chromadb  # noqa: PLC0415
+    from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
-    client = chromadb.PersistentClient(
-        path=str(folder), settings=Settings(anonymized_telemetry=False)
-    )
+    try:
+        client = chromadb.PersistentClient(
+            path=str(folder), settings=Settings(anonymized_telemetry=False)
+        )
+    except BaseException:
+        # Chroma keeps what failed to start and would hand it out again for the same folder.
+        SharedSystemClient.clear_system_cache()
+        raise
     try:
         yield client
     finally:
@@ -106,7 +115,7 @@ def open_index(folder: Path | str) -> Iterator[Collection]:
 
 
 def _space(collection: Any) -> str:
-    settings = collection.configuration.get("hnsw") or {}
+    settings = collection.configuration_json.get("hnsw") or {}
     return str(settings.get("space"))
 
 
@@ -147,11 +156,21 @@ def chroma_nearest(folder: Path | str, queries: Vectors, count: int) -> list[lis
         return [list(ids) for ids in found["ids"]]
 
 
-def recall(found: Sequence[Sequence[str]], exact: Sequence[Sequence[str]]) -> float:
-    """Mean share of the exact neighbours that were found (recall@k); 1.0 without any query."""
-    shares = [
-        len(set(ours) & set(right)) / len(set(right))
-        for ours, right in zip(found, exact, strict=True)
-        if right
-    ]
+def recall(
+    found: Sequence[Sequence[str]],
+    exact: Sequence[Sequence[Hit]],
+    queries: Vectors,
+    corpus: CorpusVectors,
+) -> float:
+    """Mean share of the exact neighbours that were found (recall@k); 1.0 without any query.
+
+    A vector that is as near as the last exact neighbour counts as found: which of several equal
+    clauses is named is no fault.
+    """
+    places = {vector_id: place for place, vector_id in enumerate(corpus.ids)}
+    shares = []
+    for ids, hits, query in zip(found, exact, queries, strict=True):
+        near = corpus.vectors[[places[name] for name in ids]] @ query
+        reached = int((near >= hits[-1].similarity - TIE).sum())
+        shares.append(min(reached, len(hits)) / len(hits))
     return float(np.mean(shares)) if shares else 1.0

@@ -142,12 +142,11 @@ def element_times(elements: Iterable[Element]) -> dict[str, list[float]]:
     """Times of the elements in years: the document's date, else the dates that the text states."""
     out: dict[str, list[float]] = {}
     for element in elements:
-        values = (
-            [element.document_date]
-            if element.document_date
-            else [mention["value"] for mention in element.dates]
-        )
-        out[element.element_id] = sorted({in_years(value) for value in values})
+        if element.document_date:
+            times = {in_years(element.document_date)}
+        else:
+            times = {in_years(each["value"], each["calendar"]) for each in element.dates}
+        out[element.element_id] = sorted(times)
     return out
 
 

@@ -68,8 +68,8 @@ def report(
     index: str, search: ExactSearch, queries: Vectors, embedder: CachedEmbedder, found: list[Found]
 ) -> None:
     """Print counts, and how many of the exact neighbours Chroma's own search has."""
-    exact = [[hit.vector_id for hit in hits] for hits in search.nearest(queries, NEIGHBOURS)]
-    share = recall(chroma_nearest(index, queries, NEIGHBOURS), exact)
+    nearest = chroma_nearest(index, queries, NEIGHBOURS)
+    share = recall(nearest, search.nearest(queries, NEIGHBOURS), queries, search.corpus)
     counts = embedder.counts
     print(f"{len(queries)} queries, {counts.computed} texts embedded, {counts.cached} kept")
     print(f"recall@{NEIGHBOURS} of Chroma's own search against the exact one: {share:.4f}")

@@ -7,7 +7,9 @@ that its neighbours would bring.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from functools import cached_property
 from importlib import metadata, util
 from pathlib import Path
@@ -70,7 +72,10 @@ class SentenceTransformerEmbedder(Embedder):
             os.environ["HF_HUB_OFFLINE"] = "1"
         import torch  # noqa: PLC0415
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+        from transformers.utils import logging  # noqa: PLC0415
 
+        if not sys.stderr.isatty():
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         torch.set_num_threads(int(self.spec.options.get("threads") or 1))
         try:
             return SentenceTransformer(
@@ -126,8 +131,6 @@ def local_folder(spec: EmbedderSpec) -> Path | None:
 
 def folder_digest(folder: Path) -> str:
     """SHA-256 (16 digits) over the names and contents of a model's weights and settings."""
-    import hashlib  # noqa: PLC0415
-
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in {".safetensors", ".json", ".txt", ".model"}:
