@@ -154,10 +154,9 @@ def _index(value: Any, size: int, repairs: set[str]) -> int:
 def _choice(value: Any, inputs: Mapping[str, Any], repairs: set[str]) -> int:
     options = inputs["options"]
     if isinstance(value, str) and not isinstance(value, Number | Word):
-        named = _named_option(trim(value), options)
-        if named is not None:
-            repairs.add(named[1])
-            return named[0]
+        said = _said_option(trim(value), options, repairs)
+        if said is not None:
+            return said[0]
     return _index(value, len(options), repairs)
 
 
@@ -233,8 +232,37 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split()).strip(_DECORATION)
 
 
+def _said_option(
+    text: str, options: Sequence[str], repairs: set[str] | None = None
+) -> tuple[int, str] | None:
+    """(index, form) of an option said by its index, letter or own text; None for other texts.
+
+    A text that is one option's index and another option's text says two things.
+    """
+    repairs = set() if repairs is None else repairs
+    named = _named_option(text, options)
+    bracketed = _BRACKETS.match(text)
+    digits = (bracketed[1] if bracketed else text).strip(_DECORATION)
+    if not digits.isdecimal():
+        if named is not None:
+            repairs.add(named[1])
+        return named
+    read: set[str] = set()
+    try:
+        index = _index(digits, len(options), read)
+    except _UnreadableError:
+        if named is None:
+            raise
+        repairs.add(named[1])
+        return named
+    repairs |= read
+    if named is not None and named[0] != index:
+        raise _UnreadableError("several_answers")
+    return index, "lone_index"
+
+
 def _named_option(text: str, options: Sequence[str]) -> tuple[int, str] | None:
-    """(index, route) of an option named by its letter or by its own text; None for other texts."""
+    """(index, form) of an option named by its own text or by its letter."""
     equal = [index for index, option in enumerate(options) if _plain(option) == _plain(text)]
     if len(equal) == 1:
         return equal[0], "option_text"
@@ -256,35 +284,19 @@ def _letter(text: str) -> int | None:
 
 def _lenient_choice(text: str, inputs: Mapping[str, Any]) -> tuple[Value, str] | None:
     options = inputs["options"]
-    # An option's text may itself be a number, and then the number says two things.
     bare = _bare(text)
-    as_text = _named_option(bare, options)
-    as_index = _lone_index(bare, len(options))
-    if as_text is not None and as_index is not None and as_text[0] != as_index:
-        raise _UnreadableError("several_answers")
-    if as_index is not None:
-        return as_index, "lone_index"
-    if as_text is not None:
-        return as_text
-    numbered = _NUMBERED.match(bare)
+    said = _said_option(bare, options)
+    numbered = _NUMBERED.match(bare) if said is None else None
     if numbered is None:
-        return None
+        return said
     named = _named_option(numbered[2], options)
-    marker = _lone_index(numbered[1], len(options))
-    marker = _letter(numbered[1]) if marker is None else marker
     if named is None or named[1] != "option_text":
         return None
-    if marker != named[0]:
+    marker = numbered[1]
+    index = _index(marker, len(options), set()) if marker.isdecimal() else _letter(marker)
+    if index != named[0]:
         raise _UnreadableError("several_answers")
     return named[0], "numbered_option"
-
-
-def _lone_index(text: str, size: int) -> int | None:
-    bracketed = _BRACKETS.match(text)
-    digits = (bracketed[1] if bracketed else text).strip(_DECORATION)
-    if not digits.isdecimal():
-        return None
-    return _index(digits, size, set())
 
 
 def _lenient_order(text: str, inputs: Mapping[str, Any]) -> tuple[Value, str] | None:
