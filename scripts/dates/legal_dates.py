@@ -17,7 +17,13 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any, Literal
 
-from scripts.dates.bangla import BANGLA_YEARS, from_gregorian, to_gregorian
+from scripts.dates.bangla import (
+    BANGLA_DAYS,
+    BANGLA_YEARS,
+    FIRST_OFFICIAL_YEAR,
+    from_gregorian,
+    to_gregorian,
+)
 from scripts.dates.calendars import NoSuchDateError
 from scripts.dates.legal_grammar import Candidate, candidates
 from scripts.dates.legal_words import Symbols, symbols
@@ -603,12 +609,20 @@ def _compared(
     assert isinstance(gregorian, DateMention)
     stated, reckoned = date.fromisoformat(gregorian.value), date.fromisoformat(converted)
     days = (stated - reckoned).days
-    notes = []
-    if days:
-        notes.append(
-            f"the Bangla date is {converted}, the stated day {gregorian.value} is "
-            f"{from_gregorian(stated)}: {abs(days)} days {'later' if days > 0 else 'earlier'}"
-        )
+    notes = [_contradiction(reckoned, stated)] if days else []
     if not from_gregorian(reckoned).official:
-        notes.append("before 1394 the month lengths were not yet official")
+        notes.append(
+            f"before {FIRST_OFFICIAL_YEAR} the lengths of the Bangla months were not official"
+        )
     return converted, days == 0, "; ".join(notes)
+
+
+def _contradiction(reckoned: date, stated: date) -> str:
+    days = (stated - reckoned).days
+    inside = BANGLA_DAYS[0] <= stated <= BANGLA_DAYS[1]
+    bangla = f", which is {from_gregorian(stated)}," if inside else ""
+    count = "1 day" if abs(days) == 1 else f"{abs(days)} days"
+    return (
+        f"the Bangla date is {reckoned.isoformat()}; {stated.isoformat()} is stated{bangla} "
+        f"{count} {'later' if days > 0 else 'earlier'}"
+    )

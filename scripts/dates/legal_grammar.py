@@ -14,8 +14,9 @@ from scripts.dates.legal_words import Symbols
 
 # --- parts ---------------------------------------------------------------------------------------
 
-#: Not in the middle of a longer number, code or word; a slash may follow an era (two calendars).
-_FREE = r"(?<![a-su-zA-Z])(?<![dny][./:,-])(?<![^EBWSL)y]/)"
+#: Not in the middle of a longer number, code or word; a slash may follow an era or a date with a
+#: month's name (the same day in the other calendar).
+_FREE = r"(?<![a-su-zA-Z])(?:(?<=[gab] y/)|(?<=[gab], y/)|(?<![dny][./:,-])(?<![^EBWSL)]/))"
 _END = r"(?! ?%)(?![./-][dny](?![./-]d[./-]y))"
 
 
