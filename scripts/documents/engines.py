@@ -19,19 +19,25 @@ from pathlib import Path
 from typing import Any
 
 import pymupdf
-import pypdfium2
-import pypdfium2.raw as pdfium_c
+import pypdfium2  # type: ignore[import-untyped]
+import pypdfium2.raw as pdfium_c  # type: ignore[import-untyped]
 
 from scripts.files import DataError
 
+#: PyMuPDF, which has no types of its own.
+mupdf: Any = pymupdf
 #: In the order in which they are preferred where nothing else decides.
 ENGINES = ("pymupdf", "pdftotext", "pdfium")
 #: A gap between glyphs of this share of the type size, or more, is a space.
 SPACE_SHARE = 0.13
+# Glyphs belong to one line within this share of the size, and may step back by that much.
+_LINE_SHARE, _BACK_SHARE = 0.6, 0.8
+#: The rendering mode of invisible text.
+_INVISIBLE = 3
 Box = tuple[float, float, float, float]
 
-pymupdf.TOOLS.mupdf_display_errors(False)
-pymupdf.TOOLS.mupdf_display_warnings(False)
+mupdf.TOOLS.mupdf_display_errors(False)
+mupdf.TOOLS.mupdf_display_warnings(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +86,32 @@ def available(engines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_bold(flags: int, font: str) -> bool:
-    return bool(flags & pymupdf.TEXT_FONT_BOLD) or bool(re.search("bold|black|heavy", font, re.I))
+    return bool(flags & mupdf.TEXT_FONT_BOLD) or bool(re.search("bold|black|heavy", font, re.I))
 
 
 def read_pymupdf(page: Any) -> Reading:
     """PyMuPDF's own reading: its words, with size and weight of the font."""
-    flags = pymupdf.TEXTFLAGS_RAWDICT & ~pymupdf.TEXT_PRESERVE_IMAGES
+    flags = mupdf.TEXTFLAGS_RAWDICT & ~mupdf.TEXT_PRESERVE_IMAGES
+    turn = page.rotation_matrix
     words: list[Word] = []
     for block in page.get_text("rawdict", flags=flags)["blocks"]:
         for line in block.get("lines", ()):
             glyphs = [
-                Word(char["c"], char["bbox"], span["size"], bold, span["font"])
+                Word(char["c"], seen(char["bbox"], turn), span["size"], bold, span["font"])
                 for span in line["spans"]
                 for bold in [_is_bold(span["flags"], span["font"])]
                 for char in span["chars"]
             ]
             words += _split_at_spaces(glyphs)
     return Reading("pymupdf", tuple(words))
+
+
+def seen(box: Sequence[float], turn: Any) -> Box:
+    """A box of the unturned page on the page as it is seen."""
+    if (turn.a, turn.d) == (1, 1):
+        return box[0], box[1], box[2], box[3]
+    x0, y0, x1, y1 = mupdf.Rect(box) * turn
+    return x0, y0, x1, y1
 
 
 def _split_at_spaces(glyphs: Sequence[Word]) -> list[Word]:
@@ -146,9 +161,25 @@ class Trace:
     hidden: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A glyph and where it stands along its line: start, end, and place of the line across."""
+
+    word: Word
+    start: float
+    end: float
+    line: float
+
+    @property
+    def mark(self) -> bool:
+        """Whether the glyph has no width of its own."""
+        return self.end - self.start < 0.02 * max(self.word.size, 0.1)
+
+
 def read_trace(page: Any) -> Trace:
     """What is drawn, glyph by glyph, without ActualText; spaces from the glyph boxes alone."""
-    glyphs: list[tuple[Word, float, bool]] = []
+    turn = page.rotation_matrix
+    glyphs: list[_Drawn] = []
     hidden = 0
     for span in page.get_texttrace():
         bold = _is_bold(int(span["flags"]), span["font"])
@@ -159,41 +190,44 @@ def read_trace(page: Any) -> Trace:
                 drawn[-1][0] += text
             else:
                 drawn.append([text, origin, box])
-        hidden += len(drawn) if span["type"] == 3 else 0
+        hidden += len(drawn) if span["type"] == _INVISIBLE else 0
+        ahead = mupdf.Point(span["dir"]) * mupdf.Matrix(turn.a, turn.b, turn.c, turn.d, 0, 0)
         for text, origin, box in drawn:
-            word = Word(
-                text, tuple(box), span["size"], bold, span["font"], (text,), (span["font"],)
-            )
-            glyphs.append((word, origin[1], box[2] - box[0] < 0.02 * span["size"]))
+            where = seen(box, turn)
+            word = Word(text, where, span["size"], bold, span["font"], (text,), (span["font"],))
+            glyphs.append(_placed(word, mupdf.Point(origin) * turn, ahead))
     words = tuple(joined(run) for run in _runs(glyphs))
     return Trace(words, len(glyphs), hidden / len(glyphs) if glyphs else 0.0)
 
 
-def _runs(glyphs: Sequence[tuple[Word, float, bool]]) -> Iterator[list[Word]]:
+def _placed(word: Word, origin: Any, ahead: Any) -> _Drawn:
+    """The glyph along the nearest of the four directions in which its line runs."""
+    x0, y0, x1, y1 = word.box
+    if abs(ahead.x) >= abs(ahead.y):
+        return _Drawn(word, *((x0, x1) if ahead.x >= 0 else (-x1, -x0)), origin.y)
+    return _Drawn(word, *((y0, y1) if ahead.y >= 0 else (-y1, -y0)), origin.x)
+
+
+def _runs(glyphs: Sequence[_Drawn]) -> Iterator[list[Word]]:
     """Runs of glyphs that stand without a gap; a mark (no width) belongs to the run it is drawn in.
 
-    A blank glyph of no width is no space (shaping engines draw one where a joiner stood).
+    A blank glyph is no space by itself: shaping engines draw one where a joiner stood.
     """
     run: list[Word] = []
-    end, base = 0.0, 0.0
-    for word, origin, mark in glyphs:
-        size = max(word.size, 0.1)
-        blank = word.text.isspace()
-        if blank and run and not mark:
-            # Only the next glyph's place shows whether the blank has a width.
+    end, line = 0.0, 0.0
+    for glyph in glyphs:
+        size = max(glyph.word.size, 0.1)
+        if glyph.word.text.isspace():
             continue
-        apart = abs(origin - base) > 0.6 * size or not (
-            -0.8 * size < word.box[0] - end < SPACE_SHARE * size
-        )
-        if run and mark and abs(origin - base) <= 0.6 * size:
-            run.append(word)
+        same = bool(run) and abs(glyph.line - line) <= _LINE_SHARE * size
+        if same and glyph.mark:
+            run.append(glyph.word)
             continue
-        if run and apart:
+        if run and not (same and -_BACK_SHARE * size < glyph.start - end < SPACE_SHARE * size):
             yield run
             run = []
-        if not blank:
-            run.append(word)
-            end, base = word.box[2], origin
+        run.append(glyph.word)
+        end, line = glyph.end, glyph.line
     if run:
         yield run
 
@@ -215,7 +249,7 @@ def read_pdftotext(
     `timeout` seconds.
     """
     command = [program, "-bbox-layout", "-enc", "UTF-8", "-f", str(first), "-l", str(last)]
-    command += [str(Path(path).resolve()), "-"]
+    command += ["-cropbox", str(Path(path).resolve()), "-"]
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -273,23 +307,16 @@ def _pdfium_words(page: Any, textpage: Any) -> list[Word]:
             continue
         pdfium_c.FPDFText_GetLooseCharBox(raw, number, ctypes.byref(rect))
         box = place.box(rect.left, rect.bottom, rect.right, rect.top)
-        if run and not _same_line(run[-1].box, box):
-            words.append(joined(run))
-            run = []
         size, font, bold = fonts.of(number) if not run else (run[0].size, run[0].font, run[0].bold)
         run.append(Word(text, box, size, bold, font))
     return words + ([joined(run)] if run else [])
-
-
-def _same_line(a: Box, b: Box) -> bool:
-    return min(a[3], b[3]) - max(a[1], b[1]) > 0 or a[3] == a[1] or b[3] == b[1]
 
 
 class _Placement:
     """From pdfium's page space (origin bottom left, unrotated) to the page as it is seen."""
 
     def __init__(self, page: Any) -> None:
-        self.left, self.bottom, self.right, self.top = page.get_cropbox()
+        self.left, self.bottom, self.right, self.top = page.get_bbox()
         self.rotation = page.get_rotation()
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> Box:

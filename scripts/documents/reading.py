@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pymupdf
-
 from scripts.documents.bengali_order import Evidence, bengali_letters
 from scripts.documents.engines import (
     EngineError,
@@ -21,6 +19,7 @@ from scripts.documents.engines import (
     Trace,
     Word,
     available,
+    mupdf,
     open_pdfium,
     read_pdfium,
     read_pdftotext,
@@ -137,7 +136,7 @@ def _open(path: Path | str) -> Any:
     if b"%PDF-" not in head:
         raise UnreadablePdfError(f"{name}: not a PDF (it begins with {head[:8]!r}); fetch it again")
     try:
-        pdf = pymupdf.open(str(path), filetype="pdf")
+        pdf = mupdf.open(str(path), filetype="pdf")
     except (RuntimeError, ValueError) as error:
         raise UnreadablePdfError(f"{name}: corrupt ({_said(error)}); fetch it again") from error
     if pdf.needs_pass:
@@ -267,14 +266,14 @@ class _Sources:
 def _picture_share(page: Any) -> float:
     """Share of the page's area under its largest picture, from 0 to 1."""
     area = abs(page.rect) or 1.0
-    boxes = [pymupdf.Rect(image["bbox"]) & page.rect for image in page.get_image_info()]
+    boxes = [mupdf.Rect(image["bbox"]) & page.rect for image in page.get_image_info()]
     return max((abs(box) / area for box in boxes if not box.is_empty), default=0.0)
 
 
 def _is_blank(page: Any) -> bool:
     """Whether the page shows one colour only when drawn small."""
     scale = min(1.0, 200 / max(page.rect.width, page.rect.height, 1.0))
-    pixels = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csGRAY)
+    pixels = page.get_pixmap(matrix=mupdf.Matrix(scale, scale), colorspace=mupdf.csGRAY)
     return bool(pixels.is_unicolor)
 
 
@@ -396,3 +395,29 @@ def page_of_choice(document: str, number: int, choice: Choice, grids: Sequence[G
 def _chain(lines: Sequence[dict[str, Any]], cells: Iterator[str]) -> Iterator[str]:
     yield from (line["text"] for line in lines)
     yield from cells
+
+
+@dataclass(frozen=True)
+class EngineText:
+    """What one engine alone gives of one page, unrepaired, on the same grid of tables."""
+
+    page: int
+    engine: str
+    lines: list[dict[str, Any]]
+    tables: list[dict[str, Any]]
+
+
+def engine_texts(path: Path | str, engines: Sequence[str]) -> list[EngineText]:
+    """Every engine's own text of every page; UnreadablePdfError for a file that cannot be read."""
+    usable, _ = available(engines)
+    out: list[EngineText] = []
+    with _open(path) as pdf:
+        sources = _Sources(path, pdf, usable, [])
+        for number in range(1, len(pdf) + 1):
+            material = sources.material(number)
+            for reading in material.readings:
+                tables, outside = fill(material.grids, reading.words)
+                lines = [line_of(row) for row in reading_rows(outside)]
+                out.append(EngineText(number, reading.engine, lines, tables))
+        sources.close()
+    return out

@@ -243,6 +243,7 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
             bool(each.problem or reason),
             bool(each.problem),
             each.reordered,
+            each.reordered and not each.boxed,
             -round(agreement, 3),
             len(each.repairs),
             -sum(each.letters.values()),
