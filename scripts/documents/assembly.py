@@ -16,7 +16,6 @@ from scripts.documents.blocks import Block
 from scripts.documents.clauses import (
     Start,
     clause_start,
-    inline_title,
     is_instrument_number,
     is_short_title,
     is_terminated,
@@ -112,6 +111,7 @@ class _Walk:
     mode: str = "front"
     previous: Block | None = None
     note: Item | None = None
+    title: list[Line] = field(default_factory=list)
 
     def open(self, item: Item, mode: str) -> Item:
         """Begin an item and go on in a mode."""
@@ -162,11 +162,13 @@ def _take_line(walk: _Walk, block: Block, index: int) -> None:
     if index in walk.plan.headings:
         mode = "schedule" if walk.plan.headings[index] == "schedule" else "heading"
         walk.open(Item("metadata", "document", [_line(block)], titled=True), mode)
+    elif index in walk.plan.titles:
+        walk.title = [_line(block)]
     elif index in walk.plan.starts:
         _open_clause(walk, block, walk.plan.starts[index])
     elif index in walk.plan.quoted:
         _continue(walk, block)
-    elif (kind := signature_kind(block.text)) and _closes(walk, block, kind):
+    elif (kind := signature_kind(block.text)) and _closes(walk, block, kind, index):
         _open_signature(walk, block)
     elif walk.mode == "signature" and is_instrument_number(block.text):
         walk.open(Item("metadata", "document", [_line(block)]), "front")
@@ -176,32 +178,14 @@ def _take_line(walk: _Walk, block: Block, index: int) -> None:
 
 def _open_clause(walk: _Walk, block: Block, start: Start) -> None:
     """Begin a clause, with the heading that is printed above its numeral."""
-    heading = _pull_heading(walk, block, start)
-    item = Item("clause", "", [*heading, _line(block)], start, len(heading))
-    walk.open(item, "clause")
+    title, walk.title = walk.title, []
+    walk.open(Item("clause", "", [*title, _line(block)], start, len(title)), "clause")
 
 
-def _pull_heading(walk: _Walk, block: Block, start: Start) -> list[Line]:
-    """Take the heading above a numeral from the end of the item before it."""
-    item = walk.current
-    if item is None or not item.lines or inline_title(block.text, start.end)[0]:
-        return []
-    line = item.lines[-1]
-    if line.table is not None or not is_short_title(line.text) or not walk.plan.marginal:
-        return []
-    if item.type == "clause":
-        ended = len(item.lines) > 1 and (
-            item.lines[-2].table is not None or is_terminated(item.lines[-2].text)
-        )
-        if not ended:
-            return []
-    elif walk.mode in {"heading", "schedule"} and len(item.lines) == 1:
-        return []
-    return [item.lines.pop()]
-
-
-def _closes(walk: _Walk, block: Block, kind: str) -> bool:
+def _closes(walk: _Walk, block: Block, kind: str, index: int) -> bool:
     """Whether a line of a closing block closes the document at this place."""
+    if walk.plan.goes_on(index):
+        return False
     if walk.mode == "signature":
         return kind in {"copies", "imprint"}
     if walk.mode == "clause":

@@ -19,9 +19,13 @@ from scripts.documents.pages import Page
 USABLE = frozenset({"text", "repaired", "vision"})
 Role = Literal["body", "furniture", "footnote", "table"]
 
+_BARE_NUMBER = re.compile(r"[-–—|\[(\s.]*(?P<value>[০-৯0-9]{1,6})[-–—|\])\s.]*")
 _PAGE_NUMBER = re.compile(
-    r"\W*(?:page|পৃষ্ঠা|পাতা)?\W*[০-৯0-9]{1,6}(?:\W*(?:of|/|এর মধ্যে)\W*[০-৯0-9]{1,6})?\W*", re.I
+    r"\W*(?:page|পৃষ্ঠা|পাতা)\W*[০-৯0-9]{1,6}(?:\W*(?:of|/|এর মধ্যে)\W*[০-৯0-9]{1,6})?\W*"
+    r"|\s*[০-৯0-9]{1,4}\s*(?:/|of)\s*[০-৯0-9]{1,4}\s*|\s*[-–—]+\s*[০-৯0-9]{1,6}\s*[-–—]+\s*",
+    re.I,
 )
+_IMPRINT = re.compile(r"bgpress|\bPrinted (?:and published )?by\b|^\s*(?:মুদ্রক|website\s*:)", re.I)
 _GAZETTE = re.compile(r"গেজেট|\bGazette\b", re.I)
 _DIGIT = re.compile(r"\d")
 _NOTE_MARK = re.compile(r"\s*(?:[*†‡§]+|[¹²³⁰⁴-⁹]+|\[[0-9০-৯]{1,3}\])\s*\S")
@@ -31,6 +35,10 @@ _LETTER = re.compile(r"\w")
 #: How many lines from the top and the bottom of a page may be furniture.
 _EDGE = 2
 _SMALL = 0.9
+#: A bare number of more digits than these at a page's edge is its number in a gazette's year.
+_LONG_NUMBER = 3
+#: This share of the pages carries a number, where pages are numbered.
+_NUMBERED_PAGES = 0.3
 #: A line that reaches so far across the page's text may be followed by its continuation.
 _FULL = 0.85
 
@@ -75,7 +83,7 @@ def flow(pages: Sequence[Page]) -> Flow:
     blocks: list[Block] = []
     doubled: list[str] = []
     usable = [page for page in pages if page.status in USABLE]
-    running = _running_lines(usable)
+    running, numbering = _running_lines(usable), _page_numbers(usable)
     for page in usable:
         tables = [_table_block(page.page, table) for table in page.tables if table["rows"]]
         lines: list[Block] = []
@@ -87,7 +95,7 @@ def flow(pages: Sequence[Page]) -> Flow:
             else:
                 lines.append(_line_block(page.page, line))
         lines = _with_fullness(lines, page)
-        blocks += _merge(_with_roles(lines, running, page.page), tables)
+        blocks += _merge(_with_roles(lines, running, numbering, page.page), tables)
     return Flow(blocks, doubled)
 
 
@@ -170,8 +178,8 @@ def _foot(blocks: list[Block]) -> int:
 
 
 def _mask(text: str) -> str:
-    """A line with its digits masked, so that a running header with a page number repeats."""
-    return " ".join(re.sub(r"\d+", "#", text).split()).casefold()
+    """A line without a number at its ends, so that a running header with a page number repeats."""
+    return " ".join(re.sub(r"^\W*\d+\s|\s\d+\W*$", " # ", text).split()).casefold()
 
 
 def _edges(lines: Iterable[str]) -> list[str]:
@@ -190,25 +198,40 @@ def _running_lines(pages: Sequence[Page]) -> frozenset[str]:
     return frozenset(text for text, n in count.items() if n >= least and _LETTER.search(text))
 
 
-def _is_furniture(text: str, page: int, running: frozenset[str]) -> bool:
-    """Whether a line at the edge of a page is a page number or a running header."""
-    return (
-        bool(_PAGE_NUMBER.fullmatch(text))
-        or (_mask(text) in running and not _NUMBERED.match(text))
-        or (
-            bool(_GAZETTE.search(text))
-            and len(text) < 100
-            and (page > 1 or bool(_DIGIT.search(text)))
-        )
-    )
+def _page_numbers(pages: Sequence[Page]) -> frozenset[int]:
+    """Differences of a bare number at a page's edge and the page that make it a page number.
+
+    The number is the page's own, or many pages share the difference (a gazette counts on through a
+    year), so that a lone cell of a table is none.
+    """
+    count: Counter[int] = Counter()
+    for page in pages:
+        found = (_BARE_NUMBER.fullmatch(text) for text in _edges(x["text"] for x in page.lines))
+        count.update({int(match["value"]) - page.page for match in found if match})
+    least = max(2, _NUMBERED_PAGES * len(pages))
+    return frozenset(difference for difference, n in count.items() if n >= least) | {0}
 
 
-def _with_roles(lines: list[Block], running: frozenset[str], page: int) -> list[Block]:
+def _is_furniture(text: str, page: int, running: frozenset[str], numbering: frozenset[int]) -> bool:
+    """Whether a line at the edge of a page is a page number, a running header or an imprint."""
+    number = _BARE_NUMBER.fullmatch(text)
+    if number:
+        return int(number["value"]) - page in numbering or len(number["value"]) > _LONG_NUMBER
+    if _PAGE_NUMBER.fullmatch(text) or _IMPRINT.search(text):
+        return True
+    dated = page > 1 or bool(_DIGIT.search(text))
+    gazette = bool(_GAZETTE.search(text)) and len(text) < 100 and dated
+    return gazette or (_mask(text) in running and not _NUMBERED.match(text))
+
+
+def _with_roles(
+    lines: list[Block], running: frozenset[str], numbering: frozenset[int], page: int
+) -> list[Block]:
     """The lines of a page with furniture and footnotes marked."""
     roles: list[Role] = ["body"] * len(lines)
     edge = {*range(min(_EDGE, len(lines))), *range(max(0, len(lines) - _EDGE), len(lines))}
     for index in edge:
-        if _is_furniture(lines[index].text, page, running):
+        if _is_furniture(lines[index].text, page, running, numbering):
             roles[index] = "furniture"
     for index in _footnotes(lines, roles):
         roles[index] = "footnote" if roles[index] == "body" else roles[index]

@@ -94,6 +94,8 @@ _SCHEDULE = re.compile(
 )
 _NUKTA = {"\u09df": "\u09af\u09bc", "\u09dc": "\u09a1\u09bc", "\u09dd": "\u09a2\u09bc"}
 _TERMINAL = re.compile(r"[।;:.,—–―-][\s”’\"')\]]*$|[”’)\]]$|\.\.+$")
+#: Signs of notes after the end of a sentence.
+_ORNAMENTS = " *†‡§♠♣♥♦¹²³"
 _HEADING_LENGTH = 100
 
 
@@ -120,7 +122,7 @@ _SCHEDULE_PATTERN = re.compile(spelled(_SCHEDULE.pattern))
 
 def is_terminated(line: str) -> bool:
     """Whether a line ends with a mark that can end a sentence, an item or an introduction."""
-    return bool(_TERMINAL.search(line.rstrip()))
+    return bool(_TERMINAL.search(line.rstrip(_ORNAMENTS)))
 
 
 def is_short_title(line: str) -> bool:

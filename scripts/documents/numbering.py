@@ -30,6 +30,10 @@ from scripts.documents.table_merging import Table
 _LEAST_HEADED, _HEADED_SHARE = 2, 0.3
 #: A quotation that is never closed has swallowed clauses when this share of a gap stands inside it.
 _SWALLOWED_SHARE = 0.8
+#: A chapter's heading stands at most so many lines above its first clause.
+_HEADING_REACH = 6
+#: How many lines above a numeral may head it.
+_LOOKED_BACK = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +62,21 @@ class Candidate:
 class Plan:
     """What the lines of a flow begin, by their index.
 
-    `quoted` are lines inside quotations, which begin nothing; `marginal` says whether the document
-    prints its clauses' headings as lines of their own above the numerals.
+    `titles` are headings of clauses that stand as lines of their own above the numerals; `quoted`
+    are lines inside quotations, which begin nothing.
     """
 
     starts: dict[int, Start] = field(default_factory=dict)
     headings: dict[int, str] = field(default_factory=dict)
+    titles: frozenset[int] = frozenset()
     quoted: frozenset[int] = frozenset()
-    marginal: bool = False
+
+    def goes_on(self, index: int) -> bool:
+        """Whether the numbering goes on after a line, with no new count and no heading between."""
+        start = min((i for i in self.starts if i > index), default=None)
+        if start is None or self.starts[start].place == (1, 0):
+            return False
+        return not any(index < heading < start for heading in self.headings)
 
 
 def plan(flow: Sequence[Block | Table]) -> Plan:
@@ -75,11 +86,11 @@ def plan(flow: Sequence[Block | Table]) -> Plan:
     clauses that the numbering misses, those clauses begin all the same; then quotations are paired
     anew, clause by clause.
     """
-    quoted = _quoted_lines(flow, ())
-    first = _starts(flow, quoted)
-    quoted = _quoted_lines(flow, sorted(first))
-    marginal = _is_marginal(_candidates(flow, quoted, {}))
-    return Plan(_starts(flow, quoted), _headings(flow, quoted), quoted, marginal)
+    swallowing = _quoted_lines(flow, ())
+    quoted = _quoted_lines(flow, sorted(_starts(flow, swallowing)))
+    headings = _heading_clauses(flow, _headings(flow, quoted), _starts(flow, quoted))
+    starts = _starts(flow, quoted, headings)
+    return Plan(starts, headings, _titles(flow, starts), quoted)
 
 
 def _body(flow: Sequence[Block | Table]) -> list[tuple[int, Block]]:
@@ -106,40 +117,63 @@ def _quoted_lines(flow: Sequence[Block | Table], borders: Sequence[int]) -> froz
     return frozenset(out)
 
 
-def _before(flow: Sequence[Block | Table], index: int) -> list[Block | Table]:
-    """The two entries of the text before an entry, the nearer first: lines of the body, tables."""
-    out: list[Block | Table] = []
-    while index > 0 and len(out) < 2:
+def _before(flow: Sequence[Block | Table], index: int) -> list[tuple[int, Block | Table]]:
+    """The entries of the text before an entry, the nearest first: lines of the body, tables."""
+    out: list[tuple[int, Block | Table]] = []
+    while index > 0 and len(out) < _LOOKED_BACK:
         index -= 1
         entry = flow[index]
         if isinstance(entry, Table) or entry.role == "body":
-            out.append(entry)
+            out.append((index, entry))
     return out
 
 
 def _is_settled(flow: Sequence[Block | Table], index: int, block: Block) -> bool:
     """Whether the text before a line has come to an end: so something new may begin here."""
     before = _before(flow, index)
-    if not before or isinstance(before[0], Table) or block.bold:
+    if not before or block.bold:
         return True
-    return not before[0].full or is_terminated(before[0].text)
+    entry = before[0][1]
+    return isinstance(entry, Table) or not entry.full or is_terminated(entry.text)
 
 
 def _is_headed(flow: Sequence[Block | Table], index: int, start: Start, text: str) -> bool:
-    """Whether a heading stands above a numeral: a short line after text that has ended."""
-    before = _before(flow, index)
+    """Whether a heading stands above a numeral: a short line after text that has ended.
+
+    Above the heading may also stand the heading of a chapter, with or without a title.
+    """
+    before = [entry for _, entry in _before(flow, index)]
     if not text[start.end :].strip() or not before or isinstance(before[0], Table):
         return False
-    if not is_short_title(before[0].text) or signature_kind(before[0].text):
+    if not is_short_title(before[0].text) or heading_kind(before[0].text):
         return False
     above = before[1] if len(before) > 1 else None
     if above is None or isinstance(above, Table) or above.bold or is_terminated(above.text):
         return True
-    return bool(heading_kind(above.text))
+    top = before[2] if len(before) > 2 else None
+    chapter = isinstance(top, Block) and heading_kind(top.text) and is_short_title(above.text)
+    return bool(heading_kind(above.text) or chapter)
+
+
+def _titles(flow: Sequence[Block | Table], starts: dict[int, Start]) -> frozenset[int]:
+    """The lines above clauses that are their headings, where the document prints such headings."""
+    candidates = [c for c in _candidates(flow, frozenset(), {}) if c.index in starts]
+    untitled = [c for c in candidates if not _has_title(flow, c)]
+    if not _is_marginal(untitled):
+        return frozenset()
+    first = min(starts)
+    out = set()
+    for candidate in untitled:
+        before = _before(flow, candidate.index)[:1]
+        for index, entry in before:
+            short = isinstance(entry, Block) and is_short_title(entry.text)
+            if candidate.headed or (short and candidate.index == first):
+                out.add(index)
+    return frozenset(out)
 
 
 def _headings(flow: Sequence[Block | Table], quoted: frozenset[int]) -> dict[int, str]:
-    """Lines that head a chapter or schedule."""
+    """Lines that could head a chapter or schedule."""
     return {
         index: kind
         for index, block in _body(flow)
@@ -147,6 +181,22 @@ def _headings(flow: Sequence[Block | Table], quoted: frozenset[int]) -> dict[int
         and (kind := heading_kind(block.text))
         and _is_settled(flow, index, block)
     }
+
+
+def _heading_clauses(
+    flow: Sequence[Block | Table], headings: dict[int, str], starts: dict[int, Start]
+) -> dict[int, str]:
+    """The headings without those of chapters that no clause follows: mentions in a list or cell."""
+    order = [index for index, _ in _body(flow)]
+    place = {index: number for number, index in enumerate(order)}
+    opening = sorted(place[index] for index in starts)
+    out = {}
+    for index, kind in headings.items():
+        after = next((number for number in opening if number > place[index]), None)
+        near = after is not None and after - place[index] <= _HEADING_REACH
+        if near or kind == "schedule" or not starts:
+            out[index] = kind
+    return out
 
 
 def _candidates(
@@ -178,20 +228,21 @@ def _is_marginal(candidates: Sequence[Candidate]) -> bool:
     return headed >= _LEAST_HEADED and headed >= _HEADED_SHARE * len(open_ones)
 
 
-def _starts(flow: Sequence[Block | Table], quoted: frozenset[int]) -> dict[int, Start]:
+def _starts(
+    flow: Sequence[Block | Table],
+    quoted: frozenset[int],
+    headings: dict[int, str] | None = None,
+) -> dict[int, Start]:
     """The lines that begin a clause."""
-    headings = _headings(flow, quoted)
+    if headings is None:
+        headings = _headings(flow, quoted)
     candidates = _candidates(flow, quoted, headings)
     marginal = _is_marginal([c for c in candidates if not _has_title(flow, c)])
     if not marginal:
         candidates = [replace(c, headed=False) for c in candidates]
-    out: dict[int, Start] = {}
-    for part in sorted({candidate.part for candidate in candidates}):
-        here = [candidate for candidate in candidates if candidate.part == part]
-        kept = fitting([c for c in here if not c.quoted], marginal)
-        for candidate in [*kept, *_swallowed(kept, [c for c in here if c.quoted])]:
-            out[candidate.index] = candidate.start
-    return out
+    kept = fitting([c for c in candidates if not c.quoted], marginal)
+    swallowed = _swallowed(kept, [c for c in candidates if c.quoted])
+    return {candidate.index: candidate.start for candidate in [*kept, *swallowed]}
 
 
 def _has_title(flow: Sequence[Block | Table], candidate: Candidate) -> bool:
@@ -201,12 +252,13 @@ def _has_title(flow: Sequence[Block | Table], candidate: Candidate) -> bool:
 
 
 def fitting(candidates: Sequence[Candidate], marginal: bool) -> list[Candidate]:
-    """The candidates of one part that fit a numbering, in order.
+    """The candidates that fit a numbering, in order.
 
-    Accepted are: the first; one with a heading above it where the document prints such headings;
-    the next number, or an inserted letter; a later number (others were omitted); and a new count
-    from 1. Not accepted are the items of a list inside a clause: a list of another kind of numeral,
-    or one of the same kind after which the clauses' own numbering goes on.
+    Accepted are: the first; a count from 1 under a part's heading; one with a heading of its own
+    above it, where the document prints such headings; the next number, or an inserted letter; a
+    later number (others were omitted); and a new count from 1. Not accepted are the items of a list
+    inside a clause: a list of another kind of numeral, or one of the same kind after which the
+    clauses' own numbering goes on.
     """
     out: list[Candidate] = []
     listed: dict[str, Place] = {}
@@ -214,16 +266,25 @@ def fitting(candidates: Sequence[Candidate], marginal: bool) -> list[Candidate]:
         place, style = candidate.place, candidate.start.style
         if not out:
             accepted = not candidate.closed and (candidate.settled or place[0] == 1)
-        elif candidate.headed:
-            accepted = True
         else:
-            accepted = _goes_on(candidates, index, out[-1], listed.get(style), marginal)
+            last, item = out[-1], listed.get(style)
+            anew = place == (1, 0) and candidate.part > last.part and not candidate.closed
+            headed = candidate.headed and not _is_item(candidate, last, item)
+            accepted = anew or headed or _goes_on(candidates, index, last, item, marginal)
         if accepted:
             out.append(candidate)
             listed = {}
         elif out:
             listed[style] = place
     return out
+
+
+def _is_item(candidate: Candidate, last: Candidate, listed: Place | None) -> bool:
+    """Whether a candidate goes on with a list, or begins one below a signature."""
+    place = candidate.place
+    if candidate.closed and place == (1, 0):
+        return True
+    return listed is not None and follows(listed, place) and not follows(last.place, place)
 
 
 def _goes_on(
@@ -242,7 +303,8 @@ def _goes_on(
             is_next
             and style == last.start.style
             and not any(
-                c.place == place and c.start.style == style for c in candidates[index + 1 :]
+                c.place == place and c.start.style == style and c.part == candidate.part
+                for c in candidates[index + 1 :]
             )
         )
     if style != last.start.style:
@@ -257,8 +319,8 @@ def _goes_on(
 
 def _numbering_resumes(candidates: Sequence[Candidate], index: int, last: Candidate) -> bool:
     """Whether the number after the last clause follows later, not as part of a count from 1."""
-    style, number = last.start.style, last.place[0]
-    same = [c for c in candidates[index:] if c.start.style == style]
+    style, number, part = last.start.style, last.place[0], candidates[index].part
+    same = [c for c in candidates[index:] if c.start.style == style and c.part == part]
     return any(
         candidate.place[0] == number + 1 and before.place[0] != number
         for before, candidate in pairwise(same)

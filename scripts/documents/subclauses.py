@@ -19,7 +19,7 @@ _SIGN = re.compile(rf"\((?P<sign>{_LETTERS})\)|^[ \t]*(?P<half>{_LETTERS})\)", r
 _LINE_LEAD = re.compile(r"(?:\[?[0-9০-৯]{0,4}\[\s*)*\[?\s*[*]?\s*")
 #: Inside a line a sign counts only right after one of these.
 _INLINE_LEAD = re.compile(
-    r"(?:[;।:—–―]|[:.।]\s*--?|,\s*(?:যথা|namely)\s*:?-?|[;,]\s*(?:and|or|এবং|বা|অথবা|ও))\s*(?:[0-9]{1,3}\[\s*)?$"
+    r"(?:[;।:—–―]|(?<!sub)-|[:.।]\s*--?|,\s*(?:যথা|namely)\s*:?-?|[;,]\s*(?:and|or|এবং|বা|অথবা|ও))\s*(?:[0-9]{1,3}\[\s*)?$"
 )
 _AFTER_SENTENCE = re.compile(r"\.\s*$")
 #: At a line's start a gap of so many places in a list is an omission, not another list.
