@@ -41,6 +41,9 @@ from scripts.files import (
 )
 from scripts.tide.rows import EntityRow, QuestionPair, Thread
 
+#: The library without its types: it has no annotations.
+mupdf: Any = pymupdf
+
 FOLDER = Path("data/embedded/tide")
 LICENCE = "CC0-1.0"
 LAYERS = ("actualtext", "plain", "visual", "legacy", "mojibake", "image")
@@ -79,7 +82,10 @@ class Instrument:
 def read_instruments(path: Path | str) -> list[Instrument]:
     """The instruments of the YAML file; DataError for an unknown block, layer or type."""
     rows = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["documents"]
-    instruments = [Instrument(**row) for row in rows]
+    try:
+        instruments = [Instrument(**row) for row in rows]
+    except TypeError as error:
+        raise DataError(f"{path}: {error}; docs/corpus.md lists the keys") from error
     for each in instruments:
         _check_instrument(path, each)
     return instruments
@@ -378,7 +384,7 @@ def run_xelatex(source: str, day: datetime.date) -> bytes:
         return (folder / "document.pdf").read_bytes()
 
 
-def _saved(pdf: pymupdf.Document) -> bytes:
+def _saved(pdf: Any) -> bytes:
     """The bytes of a PDF without dates, producer and identifier."""
     pdf.set_metadata({})
     pdf.scrub(metadata=True, xml_metadata=True, hidden_text=False, remove_links=False)
@@ -395,7 +401,7 @@ def typeset(instrument: Instrument) -> bytes:
     printed = run_xelatex(
         latex_source(instrument, instrument.layer == "actualtext"), instrument.date
     )
-    with pymupdf.open(stream=printed, filetype="pdf") as pdf:
+    with mupdf.open(stream=printed, filetype="pdf") as pdf:
         if len(pdf) != len(instrument.pages):
             raise DataError(
                 f"{instrument.document}: {len(pdf)} pages printed, {len(instrument.pages)} "
@@ -409,9 +415,9 @@ def typeset(instrument: Instrument) -> bytes:
         return _saved(pdf)
 
 
-def _scan(pdf: pymupdf.Document, index: int) -> None:
+def _scan(pdf: Any, index: int) -> None:
     """Replace a page by a grey picture of itself, as a scanner leaves it."""
-    picture = pdf[index].get_pixmap(dpi=_SCAN_DPI, colorspace=pymupdf.csGRAY).tobytes("png")
+    picture = pdf[index].get_pixmap(dpi=_SCAN_DPI, colorspace=mupdf.csGRAY).tobytes("png")
     pdf.delete_page(index)
     page = pdf.new_page(index, width=_PAGE_WIDTH, height=_PAGE_HEIGHT)
     page.insert_image(page.rect, stream=picture)
@@ -419,15 +425,15 @@ def _scan(pdf: pymupdf.Document, index: int) -> None:
 
 def _html_pdf(instrument: Instrument) -> bytes:
     """A PDF by MuPDF's HTML box: shaped rightly on paper, but its Bengali text layer is garbled."""
-    archive = pymupdf.Archive(str(BENGALI_FONT.parent))
+    archive = mupdf.Archive(str(BENGALI_FONT.parent))
     style = (
         f"@font-face {{font-family: bn; src: url({BENGALI_FONT.name});}}"
         "* {font-family: bn; font-size: 10px;} p {margin: 4px 0;} .c {text-align: center;}"
     )
-    with pymupdf.open() as pdf:
+    with mupdf.open() as pdf:
         for blocks in instrument.pages:
             page = pdf.new_page(width=_PAGE_WIDTH, height=_PAGE_HEIGHT)
-            box = pymupdf.Rect(_MARGIN, _MARGIN, _PAGE_WIDTH - _MARGIN, _PAGE_HEIGHT - _MARGIN)
+            box = mupdf.Rect(_MARGIN, _MARGIN, _PAGE_WIDTH - _MARGIN, _PAGE_HEIGHT - _MARGIN)
             page.insert_htmlbox(box, _html(blocks), css=style, archive=archive, scale_low=1)
         pdf.subset_fonts()
         return _saved(pdf)
@@ -450,15 +456,15 @@ def _legacy_pdf(instrument: Instrument) -> bytes:
     is included. Its lines lie on the page in order, but not exactly over the outlines.
     """
     printed = run_xelatex(latex_source(instrument, False), instrument.date)
-    with pymupdf.open(stream=printed, filetype="pdf") as shown, pymupdf.open() as pdf:
+    with mupdf.open(stream=printed, filetype="pdf") as shown, mupdf.open() as pdf:
         for source, lines in zip(shown, _printed_lines(instrument), strict=True):
             outlines = source.get_svg_image(text_as_path=True).encode()
-            with pymupdf.open(stream=outlines, filetype="svg") as drawn:
-                drawing = pymupdf.open(stream=drawn.convert_to_pdf(), filetype="pdf")
+            with mupdf.open(stream=outlines, filetype="svg") as drawn:
+                drawing = mupdf.open(stream=drawn.convert_to_pdf(), filetype="pdf")
             page = pdf.new_page(width=_PAGE_WIDTH, height=_PAGE_HEIGHT)
             page.show_pdf_page(page.rect, drawing, 0)
-            writer = pymupdf.TextWriter(page.rect)
-            font = pymupdf.Font(fontfile=str(LEGACY_CARRIER))
+            writer = mupdf.TextWriter(page.rect)
+            font = mupdf.Font(fontfile=str(LEGACY_CARRIER))
             top = _MARGIN + 10
             for line in lines:
                 for piece in _wrapped(to_legacy(line), 70):
@@ -481,7 +487,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def _rename_fonts(pdf: pymupdf.Document) -> None:
+def _rename_fonts(pdf: Any) -> None:
     """Give every font object the name of the legacy font."""
     for xref in range(1, pdf.xref_length()):
         for key in ("BaseFont", "FontName"):
@@ -618,8 +624,8 @@ def _entity_rows(
 
 
 def _entity(name: str, value: str | dict[str, Any]) -> dict[str, Any]:
-    told = {"concepts": [value]} if isinstance(value, str) else value
-    parts = told.get("sub", {})
+    told: dict[str, Any] = {"concepts": [value]} if isinstance(value, str) else value
+    parts: dict[str, str] = told.get("sub", {})
     return {
         "name": name,
         "concepts": told["concepts"],
