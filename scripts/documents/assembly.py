@@ -28,6 +28,8 @@ from scripts.documents.table_merging import Table
 _LIST_SIGN = re.compile(r"\s*(?:[0-9০-৯]{0,4}\[\s*)*\(?[\w]{1,4}\)")
 _NOTE_MARK = re.compile(r"\s*(?:[*†‡§¹²³⁰⁴-⁹]|\[?[0-9০-৯]{1,3}\]?[.।\s])")
 _HYPHENATED = re.compile(r"[^\s\d—–-]-$")
+_QUOTE = re.compile(r"[“„\"]|‘‘")
+_INTRODUCES = re.compile(r"[:—–―-]\s*$")
 _SENTENCE_END = re.compile(r"[।;.][\s”’\"']*$")
 _PROVISION = re.compile(
     r"(?:ধারা|বিধি|অনুচ্ছেদ|প্রবিধান|দফা|sections?|rules?|articles?|paragraphs?|clauses?)\s*"
@@ -97,6 +99,8 @@ def _joint(before: Line, line: Line) -> str:
     if before.table is not None or line.table is not None or not before.full:
         return "\n"
     if _LIST_SIGN.match(line.text) or clause_start(line.text):
+        return "\n"
+    if _QUOTE.match(line.text) and _INTRODUCES.search(before.text):
         return "\n"
     return "" if _HYPHENATED.search(before.text) else " "
 

@@ -39,13 +39,15 @@ _SMALL = 0.9
 _LONG_NUMBER = 3
 #: This share of the pages carries a number, where pages are numbered.
 _NUMBERED_PAGES = 0.3
-#: A line that reaches so far across the page's text may be followed by its continuation.
+#: The last line of a page that reaches so far across may go on on the next page.
 _FULL = 0.85
+#: A word may be so much wider than its share of its line's characters.
+_WORD_SLACK = 1.3
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A line or a table of a page. `top` and `bottom` are points from the page's top.
+    """A line or a table of a page, with its edges in points from the page's top left.
 
     `full`: the line reaches the right edge of the page's text, so its paragraph may run on.
     """
@@ -56,7 +58,9 @@ class Block:
     rows: tuple[tuple[str, ...], ...] = ()
     size: float = 0.0
     bold: bool = False
+    left: float = 0.0
     top: float = 0.0
+    right: float = 0.0
     bottom: float = 0.0
     full: bool = False
 
@@ -94,7 +98,7 @@ def flow(pages: Sequence[Page]) -> Flow:
                 doubled.append(line["text"])
             else:
                 lines.append(_line_block(page.page, line))
-        lines = _with_fullness(lines, page)
+        lines = _with_fullness(lines)
         blocks += _merge(_with_roles(lines, running, numbering, page.page), tables)
     return Flow(blocks, doubled)
 
@@ -107,36 +111,36 @@ def _box(entry: dict[str, Any]) -> tuple[float, float, float, float]:
 
 def _line_block(page: int, line: dict[str, Any]) -> Block:
     """One line as a body block."""
-    _, top, _, bottom = _box(line)
     size, bold = float(line.get("size") or 0.0), bool(line.get("bold"))
-    return Block(page, "body", line["text"].strip(), (), size, bold, top, bottom)
+    return Block(page, "body", line["text"].strip(), (), size, bold, *_box(line))
 
 
-def _with_fullness(lines: list[Block], page: Page) -> list[Block]:
-    """The lines with `full` set: by their right edges, or by length where no box is known."""
-    boxes = [_box(line) for line in page.lines if line["text"].strip()]
-    right = max((box[2] for box in boxes), default=0.0)
-    left = min((box[0] for box in boxes), default=0.0)
-    longest = max((len(block.text) for block in lines), default=0)
-    edges = {(block.text, block.top): 0.0 for block in lines}
-    for line in page.lines:
-        box = _box(line)
-        edges[line["text"].strip(), box[1]] = box[2]
+def _with_fullness(lines: list[Block]) -> list[Block]:
+    """The lines of a page with `full` set: the first word of the next line had no room left.
+
+    Without boxes widths are counted in characters. The last line of a page is full when it reaches
+    most of the way across.
+    """
+    known = any(block.right > block.left for block in lines)
+    spans = [(b.left, b.right) if known else (0.0, float(len(b.text))) for b in lines]
+    left = min((start for start, _ in spans), default=0.0)
+    right = max((end for _, end in spans), default=0.0)
     out = []
-    for block in lines:
-        edge = edges[block.text, block.top]
-        full = edge - left >= _FULL * (right - left) if right > left else False
-        if right <= left:
-            full = len(block.text) >= _FULL * longest
-        out.append(replace(block, full=full))
+    for index, block in enumerate(lines):
+        room = right - spans[index][1]
+        full = room <= (1 - _FULL) * (right - left)
+        if index + 1 < len(lines):
+            following, (start, end) = lines[index + 1].text, spans[index + 1]
+            word = len(following.split(None, 1)[0]) + 1
+            full = room < _WORD_SLACK * word * (end - start) / len(following)
+        out.append(replace(block, full=full and right > left))
     return out
 
 
 def _table_block(page: int, table: dict[str, Any]) -> Block:
     """One table as a block; a cell that is null is empty."""
     rows = tuple(tuple(str(cell or "").strip() for cell in row) for row in table["rows"])
-    _, top, _, bottom = _box(table)
-    return Block(page, "table", "", rows, 0.0, False, top, bottom)
+    return Block(page, "table", "", rows, 0.0, False, *_box(table))
 
 
 def _is_double(line: dict[str, Any], table: dict[str, Any]) -> bool:
