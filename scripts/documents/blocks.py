@@ -41,6 +41,8 @@ _LONG_NUMBER = 3
 _NUMBERED_PAGES = 0.3
 #: The last line of a page that reaches so far across may go on on the next page.
 _FULL = 0.85
+#: A line that begins so far across is centred: it has room on both sides.
+_CENTRED = 0.15
 #: A word may be so much wider than its share of its line's characters.
 _WORD_SLACK = 1.3
 
@@ -127,7 +129,8 @@ def _with_fullness(lines: list[Block]) -> list[Block]:
     right = max((end for _, end in spans), default=0.0)
     out = []
     for index, block in enumerate(lines):
-        room = right - spans[index][1]
+        indent, room = spans[index][0] - left, right - spans[index][1]
+        room += indent if indent >= _CENTRED * (right - left) else 0.0
         full = room <= (1 - _FULL) * (right - left)
         if index + 1 < len(lines):
             following, (start, end) = lines[index + 1].text, spans[index + 1]
