@@ -56,10 +56,7 @@ rule tide_measure_fidelity:
     """Word and character errors of every engine and of the text that was kept."""
     input:
         truth=tide_truth(),
-        pdfs=[
-            str(Path(TIDE_MANIFEST).parent / entry.file)
-            for entry in TIDE_DOCUMENTS.values()
-        ],
+        pdfs=[entry.path for entry in TIDE_DOCUMENTS.values()],
         pages=tide_documents(".pages.jsonl"),
         records=tide_documents(".record.json"),
     output:

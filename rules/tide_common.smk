@@ -14,7 +14,7 @@ def tide_statistics(names):
 def tide_pdf(wildcards):
     """The PDF of a document, beside the manifest that names it."""
     entry = TIDE_DOCUMENTS[wildcards.document]
-    return str(Path(TIDE_MANIFEST).parent / entry.file)
+    return entry.path
 
 
 def tide_documents(pattern):
@@ -60,7 +60,8 @@ def tide_generator_inputs(step):
         if construction["method"] == "shipped":
             return {"shipped": construction["shipped"][step]}
         name = construction["generator"]
-        return backend_inputs(name, MODELS[name]["modes"][0])
+        needed = backend_inputs(name, MODELS[name]["modes"][0])
+        return {"prompts": "scripts/tide/prompts_construction.yaml", **needed}
 
     return inputs
 

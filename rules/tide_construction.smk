@@ -8,6 +8,7 @@ rule tide_extract_entities:
         elements=f"{TIDE_FOLDER}/elements.jsonl",
     output:
         entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
+        report=f"{TIDE_FOLDER}/statistics/construction/entities.csv",
     log:
         f"{RESULTS}/logs/tide/extract_entities.log",
     benchmark:
@@ -57,8 +58,10 @@ rule tide_judge_aliases:
         unpack(tide_generator_inputs("aliases")),
         candidates=f"{TIDE_FOLDER}/construction/candidates.jsonl",
         units=f"{TIDE_FOLDER}/construction/units.jsonl",
+        entities=f"{TIDE_FOLDER}/construction/entities.jsonl",
     output:
         alias_verdicts=f"{TIDE_FOLDER}/construction/alias_verdicts.jsonl",
+        report=f"{TIDE_FOLDER}/statistics/construction/aliases.csv",
     log:
         f"{RESULTS}/logs/tide/judge_aliases.log",
     benchmark:
@@ -86,6 +89,7 @@ rule tide_cluster_entities:
         elements=f"{TIDE_FOLDER}/elements.jsonl",
     output:
         clusters=f"{TIDE_FOLDER}/construction/clusters.jsonl",
+        report=f"{TIDE_FOLDER}/statistics/construction/clusters.csv",
     log:
         f"{RESULTS}/logs/tide/cluster_entities.log",
     conda:
@@ -109,6 +113,7 @@ rule tide_find_threads:
         elements=f"{TIDE_FOLDER}/elements.jsonl",
     output:
         threads=f"{TIDE_FOLDER}/construction/threads.jsonl",
+        report=f"{TIDE_FOLDER}/statistics/construction/threads.csv",
     log:
         f"{RESULTS}/logs/tide/find_threads.log",
     benchmark:
