@@ -145,7 +145,9 @@ def retrieved(items: Sequence[Item] = ITEMS, **changes: Any) -> Retrieved:
     return Retrieved("retrieved.jsonl", {each.item_id: row for each in items})
 
 
-def requests(knowledge: str = "parametric", items: Sequence[Item] = ITEMS, **changes: Any) -> list[Request]:
+def requests(
+    knowledge: str = "parametric", items: Sequence[Item] = ITEMS, **changes: Any
+) -> list[Request]:
     setting = Setting(
         knowledge,
         "toy" if knowledge.startswith("rag") else None,
