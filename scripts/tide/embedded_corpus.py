@@ -402,17 +402,21 @@ def typeset(instrument: Instrument) -> bytes:
         latex_source(instrument, instrument.layer == "actualtext"), instrument.date
     )
     with mupdf.open(stream=printed, filetype="pdf") as pdf:
-        if len(pdf) != len(instrument.pages):
-            raise DataError(
-                f"{instrument.document}: {len(pdf)} pages printed, {len(instrument.pages)} "
-                "written; move blocks to another page"
-            )
+        _check_pages(instrument, len(pdf))
         scanned = [page for page, layer in instrument.layers.items() if layer == "image"]
         if not scanned:
             return printed
         for number in scanned:
             _scan(pdf, number - 1)
         return _saved(pdf)
+
+
+def _check_pages(instrument: Instrument, printed: int) -> None:
+    if printed != len(instrument.pages):
+        raise DataError(
+            f"{instrument.document}: {printed} pages printed, {len(instrument.pages)} "
+            "written; move blocks to another page"
+        )
 
 
 def _scan(pdf: Any, index: int) -> None:
@@ -434,7 +438,10 @@ def _html_pdf(instrument: Instrument) -> bytes:
         for blocks in instrument.pages:
             page = pdf.new_page(width=_PAGE_WIDTH, height=_PAGE_HEIGHT)
             box = mupdf.Rect(_MARGIN, _MARGIN, _PAGE_WIDTH - _MARGIN, _PAGE_HEIGHT - _MARGIN)
-            page.insert_htmlbox(box, _html(blocks), css=style, archive=archive, scale_low=1)
+            left, _ = page.insert_htmlbox(
+                box, _html(blocks), css=style, archive=archive, scale_low=1
+            )
+            _check_pages(instrument, len(instrument.pages) + int(left < 0))
         pdf.subset_fonts()
         return _saved(pdf)
 
@@ -457,6 +464,7 @@ def _legacy_pdf(instrument: Instrument) -> bytes:
     """
     printed = run_xelatex(latex_source(instrument, False), instrument.date)
     with mupdf.open(stream=printed, filetype="pdf") as shown, mupdf.open() as pdf:
+        _check_pages(instrument, len(shown))
         for source, lines in zip(shown, _printed_lines(instrument), strict=True):
             outlines = source.get_svg_image(text_as_path=True).encode()
             with mupdf.open(stream=outlines, filetype="svg") as drawn:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pymupdf
@@ -305,8 +306,17 @@ def test_a_page_too_many_is_an_error(monkeypatch):
         pdf.new_page()
         one_page = pdf.tobytes()
     monkeypatch.setattr(corpus, "run_xelatex", lambda *_: one_page)
-    with pytest.raises(DataError, match="1 pages printed, 2 written"):
-        corpus.typeset(BY_NAME["act-4-2010"])
+    for layer in ("actualtext", "legacy"):
+        with pytest.raises(DataError, match="1 pages printed, 2 written"):
+            corpus.typeset(replace(BY_NAME["act-4-2010"], layer=layer))
+
+
+def test_a_page_of_the_html_box_that_is_too_full_is_an_error():
+    if not corpus.BENGALI_FONT.exists():
+        pytest.skip("no Noto Serif Bengali here")
+    full = replace(BY_NAME["go-1-2014"], pages=[[{"document": "\n".join(["a"] * 200)}]])
+    with pytest.raises(DataError, match="2 pages printed, 1 written"):
+        corpus.typeset(full)
 
 
 @given(st.text())
