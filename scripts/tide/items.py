@@ -6,7 +6,7 @@ sections 2.4, 2.5 and A.6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from scripts.dates import legal_dates
@@ -202,8 +202,3 @@ def anchor(seed_time: Any, relative_offset: Any) -> str | None:
     if isinstance(found, legal_dates.DateMention):
         values = [found.value]
     return f"{values[0]}, {offset}" if values and offset else None
-
-
-def items_by_id(items: Sequence[Item]) -> dict[str, Item]:
-    """Items by their ids."""
-    return {item.item_id: item for item in items}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,7 @@ def item(task: str, place: int = 0) -> Item:
     return [each for each in ITEMS if each.task == task][place]
 
 
+@cache
 def prompts() -> Prompts:
     return load_prompts(PROMPTS_FILE)
 
