@@ -4,7 +4,8 @@ input: `item_files` (one file a task, in the order of params.tasks), `elements`,
 `retrieved` where clauses are retrieved; output: `requests` (one file a task); params: `knowledge`,
 `tasks`, `embedder` and `depth` (null where nothing is retrieved), `decoding`, `constrained`,
 `context_characters` (null: no limit), `reasoning_characters` (longest reasoning inside a
-constrained answer, null: no limit; without the param a short one).
+constrained answer, null: no limit; without the param a short one), `jurisdiction` (whose law it is;
+without the param Bangladesh's).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from scripts.execution import execute, file_list
 from scripts.files import DataError, read_records, write_records
 from scripts.records import Item
 from scripts.tide.contexts import Corpus
-from scripts.tide.prompts import REASONING_CHARACTERS, load_prompts
+from scripts.tide.prompts import JURISDICTION, REASONING_CHARACTERS, load_prompts
 from scripts.tide.requests import Setting, build_requests, read_retrieved
 from scripts.tide.rows import Element
 
@@ -27,7 +28,8 @@ def main(snakemake: Any) -> None:
     setting = Setting(
         params.knowledge, params.embedder, params.depth, limit=params.context_characters
     )
-    prompts = load_prompts(str(given.prompts))
+    jurisdiction = getattr(params, "jurisdiction", JURISDICTION)
+    prompts = load_prompts(str(given.prompts), jurisdiction)
     corpus = Corpus.of(read_records(given.elements, Element))
     retrieved = read_retrieved(str(given.retrieved)) if setting.retrieves else None
     files = zip(

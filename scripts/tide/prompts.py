@@ -26,12 +26,16 @@ VERDICTS = ("CORRECT", "INCORRECT")
 #: Longest reasoning inside a constrained answer where the configuration names no other length.
 REASONING_CHARACTERS = 40
 
+#: Whose law the questions are about, where the configuration names nobody else.
+JURISDICTION = "Bangladesh"
+
 _MARK = re.compile(r"\{\{(\w+)\}\}")
 # A body shows what a model may see; the statement's own question is the body itself.
 _SHOWN = {name: sorted(task.shown) for name, task in TASKS.items()} | {
     "perturbation_detection": ["statement"],
     IDENTIFICATION: ["statement"],
 }
+_OWN_MARKS = {"subject": ["jurisdiction"], "introduction": _MARK.findall(MARK)}
 _PARTS = {
     "preamble": ("subject", "closed_book", "grounded"),
     "context": ("introduction", "empty"),
@@ -75,7 +79,7 @@ def _written(value: Any) -> str:
     return shown(str(value).strip())
 
 
-def parse_prompts(content: Any, where: str) -> Prompts:
+def parse_prompts(content: Any, where: str, jurisdiction: str = JURISDICTION) -> Prompts:
     """Prompts from parsed YAML; DataError names the file and what is wrong with it."""
     if not isinstance(content, dict) or set(content) != set(_PARTS):
         raise DataError(f"{where}: expected exactly the keys {', '.join(_PARTS)}")
@@ -86,19 +90,25 @@ def parse_prompts(content: Any, where: str) -> Prompts:
             if not isinstance(text, str) or not text.strip():
                 raise DataError(f"{where}: {part}.{key} must be a text")
             wanted = _SHOWN[key] if part == "bodies" else []
-            wanted = [_MARK.findall(MARK)[0]] if key == "introduction" else wanted
+            wanted = _OWN_MARKS.get(key, wanted)
             if sorted(_MARK.findall(text)) != wanted:
                 raise DataError(f"{where}: {part}.{key} must hold the marks {wanted}, each once")
-    return Prompts(**content["preamble"], **content["context"], bodies=content["bodies"])
+    preamble = dict(content["preamble"])
+    preamble["subject"] = _MARK.sub(lambda _: jurisdiction, preamble["subject"])
+    return Prompts(**preamble, **content["context"], bodies=content["bodies"])
 
 
-def load_prompts(path: Path | str) -> Prompts:
-    """Read a prompt file; DataError for anything that is no prompt file."""
+def load_prompts(path: Path | str, jurisdiction: str = JURISDICTION) -> Prompts:
+    """Read a prompt file; DataError for anything that is no prompt file.
+
+    `jurisdiction` is whose law the questions are about: a republic of its own, where the corpus is
+    fictional.
+    """
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: not valid YAML ({error})") from error
-    return parse_prompts(content, str(path))
+    return parse_prompts(content, str(path), jurisdiction)
 
 
 def response_schema(

@@ -63,6 +63,11 @@ def test_the_preamble_differs_in_its_closing_sentence_alone() -> None:
         assert "\n" not in part
 
 
+def test_the_jurisdiction_stands_in_the_subject() -> None:
+    assert "law of Bangladesh:" in prompts().subject
+    assert "law of {{mark}}:" in load_prompts(PROMPTS_FILE, "{{mark}}").system("")
+
+
 def broken(part: str, key: str | None, value: Any) -> dict[str, Any]:
     content: dict[str, Any] = copy.deepcopy(CONTENT)
     if key is None:
@@ -80,7 +85,8 @@ def broken(part: str, key: str | None, value: Any) -> dict[str, Any]:
         (broken("preamble", None, "text"), "preamble needs exactly"),
         (broken("bodies", "poetry", "x"), "bodies needs exactly"),
         (broken("preamble", "subject", " "), r"preamble\.subject must be a text"),
-        (broken("preamble", "subject", "about {{question}}"), r"must hold the marks \[\]"),
+        (broken("preamble", "subject", "about {{question}}"), r"the marks \['jurisdiction'\]"),
+        (broken("preamble", "grounded", "see {{mark}}"), r"must hold the marks \[\]"),
         (broken("context", "introduction", "no mark"), r"\['mark'\]"),
         (broken("bodies", "open_ended", "no question"), r"\['question'\]"),
         (broken("bodies", "temporal_mcq", "{{question}} {{options}} {{answer}}"), "each once"),

@@ -337,10 +337,10 @@ def test_the_rule_writes_a_file_a_task(tmp_path: Path, knowledge: str) -> None:
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
-def test_the_rule_passes_the_length_of_reasoning_on(tmp_path: Path) -> None:
-    rule.main(job(tmp_path, "parametric", reasoning_characters=None))
+def test_the_rule_passes_the_length_of_reasoning_and_the_jurisdiction_on(tmp_path: Path) -> None:
+    rule.main(job(tmp_path, "parametric", reasoning_characters=None, jurisdiction="Nowhere"))
     choice = read_records(tmp_path / "out/temporal_mcq.jsonl", Request)[0]
-    assert choice.response_schema is not None
+    assert choice.response_schema is not None and "law of Nowhere:" in system(choice)
     assert choice.response_schema["properties"]["reasoning"] == {"type": "string"}
 
 
