@@ -30,6 +30,8 @@ mupdf: Any = pymupdf
 ENGINES = ("pymupdf", "pdftotext", "pdfium")
 #: A gap between glyphs of this share of the type size, or more, is a space.
 SPACE_SHARE = 0.13
+# The same where a blank glyph is drawn.
+_BLANK_SHARE = 0.04
 # Glyphs belong to one line within this share of the size, and may step back by that much.
 _LINE_SHARE, _BACK_SHARE = 0.6, 0.8
 #: The rendering mode of invisible text.
@@ -211,23 +213,26 @@ def _placed(word: Word, origin: Any, ahead: Any) -> _Drawn:
 def _runs(glyphs: Sequence[_Drawn]) -> Iterator[list[Word]]:
     """Runs of glyphs that stand without a gap; a mark (no width) belongs to the run it is drawn in.
 
-    A blank glyph is no space by itself: shaping engines draw one where a joiner stood.
+    After a blank glyph a small gap is enough; none at all is no space, since shaping engines draw
+    a blank where a joiner stood.
     """
     run: list[Word] = []
     end, line = 0.0, 0.0
+    widest = SPACE_SHARE
     for glyph in glyphs:
         size = max(glyph.word.size, 0.1)
         if glyph.word.text.isspace():
+            widest = _BLANK_SHARE
             continue
         same = bool(run) and abs(glyph.line - line) <= _LINE_SHARE * size
         if same and glyph.mark:
             run.append(glyph.word)
             continue
-        if run and not (same and -_BACK_SHARE * size < glyph.start - end < SPACE_SHARE * size):
+        if run and not (same and -_BACK_SHARE * size < glyph.start - end < widest * size):
             yield run
             run = []
         run.append(glyph.word)
-        end, line = glyph.end, glyph.line
+        end, line, widest = glyph.end, glyph.line, SPACE_SHARE
     if run:
         yield run
 

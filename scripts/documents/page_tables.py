@@ -14,7 +14,7 @@ from typing import Any
 
 from scripts.documents.engines import Box, Word, union
 
-#: Words whose middles are nearer than this share of their height stand in one row.
+#: Share of the height that words of one row have in common.
 _SAME_ROW = 0.5
 # Two columns of running text: so many rows in turn with a gap at one place, and words on each side.
 _COLUMN_ROWS, _COLUMN_WORDS, _GUTTER = 6, 3, 1.5
@@ -100,17 +100,23 @@ def rounded(box: Box) -> list[float]:
 
 
 def text_rows(words: Sequence[Word]) -> list[list[Word]]:
-    """Words in rows from the top, each from the left; raised signs stay in their row."""
+    """Words in rows from the top, each from the left.
+
+    A word belongs to a row when it shares half of its height, or of the row's, with the tallest
+    word there: a comma whose box is tight stays in its row, and so does a raised sign.
+    """
     rows: list[list[Word]] = []
+    tallest = (0.0, 0.0)
     for word in sorted(words, key=lambda word: (_middle(word)[1], word.box[0])):
-        height = max(word.box[3] - word.box[1], 1.0)
-        if rows:
-            centre = median(_middle(other)[1] for other in rows[-1])
-            tallest = max(other.box[3] - other.box[1] for other in rows[-1])
-            if abs(_middle(word)[1] - centre) <= _SAME_ROW * min(max(height, 1.0), tallest):
-                rows[-1].append(word)
-                continue
-        rows.append([word])
+        top, bottom = word.box[1], max(word.box[3], word.box[1] + 0.1)
+        shared = min(bottom, tallest[1]) - max(top, tallest[0])
+        if rows and shared >= _SAME_ROW * min(bottom - top, tallest[1] - tallest[0]):
+            rows[-1].append(word)
+            if bottom - top > tallest[1] - tallest[0]:
+                tallest = (top, bottom)
+        else:
+            rows.append([word])
+            tallest = (top, bottom)
     return [sorted(row, key=lambda word: (word.box[0], word.box[2])) for row in rows]
 
 

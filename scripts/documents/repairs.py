@@ -4,6 +4,7 @@
 |---|---|
 | unicode_nfc | one spelling of each letter (NFC); signs without width dropped; symbol bullets |
 | spaces_from_boxes | words split where the glyphs leave a gap, whatever spaces the engine gave |
+| joined_by_boxes | words of an engine joined where the drawn glyphs leave no gap |
 | joined_cut_words | pieces that touch in one row are one word (Poppler sets a reph apart) |
 | visual_order | glyphs in the order of drawing put in the order of Unicode |
 | bijoy_to_unicode | words in a font of the Bijoy encoding converted |
@@ -35,6 +36,8 @@ _BULLETS = {0xF0B7: "•", 0xF0A7: "▪", 0xF0D8: "➢", 0xF0FC: "✓", 0xF076: 
 _UNCOUNTED = dict.fromkeys(map(ord, INVISIBLE + ZWJ + ZWNJ))
 #: A gap below this share of the type size is none.
 _TOUCHING = 0.06
+# A word lies in a drawn one that is wider by this share of the size; height of look-up bands.
+_HELD, _BAND = 0.15, 12.0
 
 
 def count_characters(text: str) -> int:
@@ -65,6 +68,42 @@ def joined_cut_words(words: Words) -> Words:
             parts.append(word)
         out.append(joined(parts))
     return tuple(out)
+
+
+def joined_by_boxes(words: Words, drawn: Words) -> Words:
+    """Neighbouring words joined that lie in one drawn word; the others stay as they are."""
+    rows: dict[int, list[Word]] = {}
+    for word in drawn:
+        rows.setdefault(_band(word), []).append(word)
+    out: list[Word] = []
+    held: list[Word] = []
+    owner: Word | None = None
+    for word in words:
+        found = _drawn_around(word, rows)
+        if held and (found is None or found is not owner):
+            out.append(joined(held) if len(held) > 1 else held[0])
+            held = []
+        held.append(word)
+        owner = found
+    if held:
+        out.append(joined(held) if len(held) > 1 else held[0])
+    return tuple(out)
+
+
+def _band(word: Word) -> int:
+    return round((word.box[1] + word.box[3]) / 2 / _BAND)
+
+
+def _drawn_around(word: Word, rows: dict[int, list[Word]]) -> Word | None:
+    """The drawn word whose box holds a word's left and right edges, None where none does."""
+    band = _band(word)
+    middle = (word.box[1] + word.box[3]) / 2
+    for other in (o for b in (band - 1, band, band + 1) for o in rows.get(b, ())):
+        slack = _HELD * max(other.size, 1.0)
+        across = other.box[0] - slack <= word.box[0] and word.box[2] <= other.box[2] + slack
+        if across and other.box[1] <= middle <= other.box[3]:
+            return other
+    return None
 
 
 def _touches(a: Word, b: Word) -> bool:

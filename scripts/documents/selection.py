@@ -21,13 +21,14 @@ from scripts.documents.bengali_order import (
     order_faults,
     visual_evidence,
 )
-from scripts.documents.engines import ENGINES, Reading, Trace
+from scripts.documents.engines import ENGINES, Reading, Trace, Word
 from scripts.documents.legacy_fonts import font_kind, is_mojibake, unknown_characters
 from scripts.documents.repairs import (
     Words,
     bijoy_converted,
     count_characters,
     has_bijoy,
+    joined_by_boxes,
     joined_cut_words,
     unicode_nfc,
     visual_order,
@@ -37,8 +38,10 @@ from scripts.documents.repairs import (
 FAULT_RATE = 0.002
 #: Share of words that two engines must have in common.
 WORDS_AGREE = 0.99
-#: Share of letters that they must have in common where the words are split by the glyph boxes.
+#: Share of letters that they must have in common where the glyph boxes confirm the words' ends.
 LETTERS_AGREE = 0.998
+#: Share of words that must begin and end where drawn words do, and how near, in type sizes.
+ENDS_AGREE, _END_SHARE = 0.99, 0.3
 # Bengali statute text has 2 to 16 hasantas and 13 to 33 vowel signs in 100 letters (in any run of
 # 200), and 3.5 to 7.7 letters a word; the limits lie well outside.
 _ENOUGH_LETTERS = 200
@@ -46,6 +49,8 @@ _FEWEST_HASANTAS, _FEWEST_SIGNS = 0.01, 0.07
 _LONGEST_MEAN, _LONGEST_WORD = 10.0, 40
 # A word of the engine may be spelled as drawn by chance; more than this share is no chance.
 _DOUBTFUL_SHARE = 0.02
+# Height in points of the bands in which drawn words are looked up.
+_BAND = 12.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ class Candidate:
     faults: int = 0
     mojibake: bool = False
     problem: str = ""
+    ends: float = 0.0
+    cut: bool = False
     letters: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
 
@@ -69,9 +76,21 @@ class Candidate:
         return any(name != "unicode_nfc" for name in self.repairs)
 
     @property
+    def weight(self) -> int:
+        """How far the repairs go: 0 none, 1 spaces only, 2 letters put in another order."""
+        if {"visual_order", "bijoy_to_unicode"} & set(self.repairs):
+            return 2
+        return int(self.reordered)
+
+    @property
     def boxed(self) -> bool:
         """Whether the spaces come from the glyphs' boxes."""
         return "spaces_from_boxes" in self.repairs
+
+    @property
+    def spaced(self) -> bool:
+        """Whether the glyphs' boxes confirm where words begin and end."""
+        return self.boxed or self.ends >= ENDS_AGREE
 
 
 def _candidate(
@@ -88,6 +107,7 @@ def _candidate(
     texts = [word.text for word in plain]
     text = " ".join(texts)
     mojibake = is_mojibake(texts)
+    strict = bool({"visual_order", "bijoy_to_unicode"} & set(repairs))
     faults = order_faults(text) + misplaced
     return Candidate(
         engine=engine,
@@ -97,7 +117,7 @@ def _candidate(
         characters_in=characters_in,
         faults=faults,
         mojibake=mojibake,
-        problem=_problem(texts, faults, mojibake=mojibake, strict=bool(repairs)),
+        problem=_problem(texts, faults, mojibake=mojibake, strict=strict),
         letters=Counter(text.replace(" ", "")),
         tokens=Counter(texts),
     )
@@ -153,8 +173,15 @@ def candidates(readings: Sequence[Reading], trace: Trace, order: str) -> list[Ca
     out: list[Candidate] = []
     for reading in readings:
         count = count_characters(reading.text)
-        plain = _candidate(reading.engine, reading.words, (), characters_in=count)
-        out.append(doubt.applied(plain))
+        variants: list[tuple[Words, tuple[str, ...]]] = [(reading.words, ())]
+        whole = joined_by_boxes(reading.words, trace.words)
+        if len(whole) < len(reading.words):
+            variants.append((whole, ("joined_by_boxes",)))
+        for place, (variant, repairs) in enumerate(variants):
+            made = _candidate(reading.engine, variant, repairs, characters_in=count)
+            ends = shared_ends(made.words, trace.words)
+            made = replace(made, ends=ends, cut=place < len(variants) - 1)
+            out.append(doubt.applied(made))
         if order == "visual" and reading.engine != "pymupdf":
             out.append(_reordered(reading, count))
     if not trace.words:
@@ -218,6 +245,24 @@ def overlap(a: Counter[str], b: Counter[str]) -> float:
     return 2 * (a & b).total() / total if total else 1.0
 
 
+def shared_ends(words: Words, drawn: Words) -> float:
+    """Share of words that begin and end where a drawn word of the same row does."""
+    rows: dict[int, list[Word]] = {}
+    for word in drawn:
+        rows.setdefault(round((word.box[1] + word.box[3]) / 2 / _BAND), []).append(word)
+    same = 0
+    for word in words:
+        band = round((word.box[1] + word.box[3]) / 2 / _BAND)
+        near = [other for b in (band - 1, band, band + 1) for other in rows.get(b, ())]
+        same += any(_same_ends(word, other) for other in near)
+    return same / len(words) if words else 0.0
+
+
+def _same_ends(word: Word, other: Word) -> bool:
+    slack = _END_SHARE * max(other.size, 1.0)
+    return abs(word.box[0] - other.box[0]) < slack and abs(word.box[2] - other.box[2]) < slack
+
+
 @dataclass(frozen=True)
 class Choice:
     """The candidate that is kept, and why it is not text (an empty reason means that it is)."""
@@ -242,8 +287,10 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
         return (
             bool(each.problem or reason),
             bool(each.problem),
-            each.reordered,
-            each.reordered and not each.boxed,
+            each.cut,
+            each.weight,
+            each.weight == 2 and not each.boxed,
+            -round(1.0 if each.boxed else each.ends, 2),
             -round(agreement, 3),
             len(each.repairs),
             -sum(each.letters.values()),
@@ -271,7 +318,7 @@ def _confirmation(
     if words >= WORDS_AGREE:
         return words, ""
     letters = max(overlap(each.letters, other.letters) for other in others)
-    if each.boxed and letters >= LETTERS_AGREE:
+    if each.spaced and letters >= LETTERS_AGREE:
         return words, ""
     return words, f"the engines disagree: {100 * words:.1f} % of the words in common"
 
