@@ -14,10 +14,14 @@ from scripts.dates.legal_words import Symbols
 
 # --- parts ---------------------------------------------------------------------------------------
 
-#: Not in the middle of a longer number, code or word; a slash may follow an era or a date with a
-#: month's name (the same day in the other calendar).
-_FREE = r"(?<![a-su-zA-Z])(?:(?<=[gab] y/)|(?<=[gab], y/)|(?<![dny][./:,-])(?<![^EBWSL)]/))"
-_END = r"(?! ?%)(?![./-][dny](?![./-]d[./-]y))"
+_DATE = r"(?:y[/.-]d[/.-]d|d[/.-]d[/.-]y)"
+#: Not in the middle of a longer number, code or word. A slash may follow an era or a date with a
+#: month's name (the same day in the other calendar), a slash or hyphen another numeric date.
+_FREE = (
+    r"(?<![a-su-zA-Z])(?:(?<=[gab] y/)|(?<=[gab], y/)|(?<=y[/.-]d[/.-]d[/-])"
+    r"|(?<=d[/.-]d[/.-]y[/-])|(?<![dny][./:,-])(?<![^EBWSL)]/))"
+)
+_END = rf"(?! ?%)(?![./-](?!{_DATE})[dny])"
 
 
 def _day(name: str) -> str:
@@ -66,6 +70,12 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"{_month('month')}[ ,-]{{0,2}}(?:h ?)?{_day('day')}{_RANGE}{_day('last')}"
         rf"{_TO_LATE_YEAR}{_YEAR}{_ERA}",
     ),
+    # ২০২৩ সালের ১ জুলাই, ২০২৪ সালের ৩০ জুন: the year after the comma begins another date.
+    (
+        "day",
+        rf"{_FREE_YEAR}(?P<year>y) ?(?P<era>S) ?{_day('day')}{_DAY_FIRST}"
+        r"(?= ?,? ?y ?S ?[dwTgab])",
+    ),
     ("day", rf"{_FREE_DAY}{_day('day')}{_DAY_FIRST}{_TO_YEAR}{_YEAR}{_ERA}"),
     (
         "day",
@@ -83,9 +93,9 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"{_day('day')}(?: ?t)?(?! ?[,/-]? ?y)",
     ),
     ("day", rf"(?<![dny][./:-])(?P<year>y)(?P<sep>[/ -]){_month('month')}(?P=sep){_day('day')}"),
-    ("fiscal", r"(?:F|f ?v)(?: ?Y)?(?: ?o)?(?: ?[:(-])? ?y(?: ?[-/] ?[dy](?![./-][dny]))?"),
-    ("fiscal", r"y(?: ?[-/] ?[dy])? ?(?:F|f ?v)|F ?['-]? ?d"),
-    ("year_month", rf"{_FREE}(?P<year>y)-(?P<month>d)(?![./-][dny])(?! ?%)"),
+    ("fiscal", r"(?:[FZ]|f ?v)(?: ?Y)?(?: ?o)?(?: ?[:(-])? ?y(?: ?[-/] ?[dy](?![./-][dny]))?"),
+    ("fiscal", r"y(?: ?[-/] ?[dy])? ?(?:[FZ]|f ?v)|Z ?['-]? ?d"),
+    ("year_month", rf"{_FREE}(?P<year>y)(?P<sep>[/-])(?P<month>d)(?![./-][dny])(?! ?%)"),
     (
         "months",
         rf"{_month('month')}{_RANGE}{_month('last_month')}{_TO_YEAR}{_YEAR}{_ERA}",
@@ -104,7 +114,11 @@ _RULES: tuple[tuple[str, str], ...] = (
     # 160/2016; ২০১২ সনের ৪৭ নং আইন; ২০১৬ সালের ব্যাগেজ বিধিমালা
     ("instrument", r"[dn] ?/ ?y(?:/[dn])?(?:-[A-Za-z])?"),
     ("instrument", r"y ?S ?[dn] ?N|y ?S ?(?:x ){0,2}A"),
-    ("years", rf"(?:[ikO](?: ?o)?(?: ?h)?(?: ?[Yq])?-?|Y) ?:? ?y{_NEXT_YEAR}{{0,9}}{_YEAR_END}"),
+    (
+        "years",
+        rf"(?:(?:[ik]|j ?o)(?: ?h)?(?: ?[Yq])?|Y|q(?: ?o)?)(?: ?:|-)? ?y{_NEXT_YEAR}{{0,9}}"
+        rf"{_YEAR_END}",
+    ),
     ("era_years", rf"{_FREE_YEAR}(?<!A )(?<!A, )y(?:{_NEXT_YEAR}|-d){{1,9}} ?{_YEAR_ERA}"),
     (
         "year",

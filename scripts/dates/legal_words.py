@@ -75,7 +75,7 @@ _TENS = {"twenty": 20, "thirty": 30}
 
 #: Symbols of words. A word that stands in no row is `x`.
 _WORDS: dict[str, str] = {
-    "s": "st nd rd th শে লা রা ঠা ই তম",
+    "s": "st nd rd th ˢᵗ ⁿᵈ ʳᵈ ᵗʰ শে লা রা ঠা ই তম",
     "L": "সালে সনে",
     "G": "এর",
     "E": (
@@ -91,14 +91,16 @@ _WORDS: dict[str, str] = {
     "o": "of",
     "h": "the",
     "D": "day",
-    "Y": "year",
-    "q": "early late mid",
-    "i": "in since by until till during before after circa for as",
+    "Y": "year years",
+    "q": "early late mid end beginning start middle",
+    "i": "in since by until till during before after circa",
+    "j": "as",
     "O": "on",
     "k": "between from",
     "r": "to till until through thru হইতে হতে থেকে",
     "c": "and or ও এবং বা",
-    "F": "fy fiscal financial অর্থবছর অর্থবৎসর অর্থ-বছর করবর্ষ করবৎসর করবছর আয়বর্ষ আয়বছর assessment",
+    "Z": "fy",
+    "F": "fiscal financial অর্থবছর অর্থবৎসর অর্থ-বছর করবর্ষ করবৎসর করবছর আয়বর্ষ আয়বছর assessment",
     "f": "অর্থ কর আয়",
     "v": "বছর বৎসর বর্ষ",
     "N": "no nos number নং নম্বর নাম্বার সংখ্যা",
@@ -132,6 +134,7 @@ _TABLE: dict[int, str | None] = {
         for digits in (*POSITIONAL_DIGITS[1:], BENGALI_DIGITS, _DEVANAGARI_DIGITS)
         for value, digit in enumerate(digits)
     },
+    0x09F7: "।",
     **{0x09DC: "ড", 0x09DD: "ঢ", 0x09DF: "য"},
     **dict.fromkeys(map(ord, "‐‑‒–—−―"), "-"),
     **dict.fromkeys(map(ord, "∕⁄"), "/"),
@@ -240,12 +243,14 @@ def _symbol(match: re.Match[str]) -> tuple[str, int]:
             return ("d" if len(token) <= 2 else "y" if len(token) == 4 else "n"), int(token)
         return "n", -1
     if kind == "word":
-        known = WORD_VALUES.get(token)
-        if known is None and "\u09c7" in token:
-            known = WORD_VALUES.get(fold_word(token))
-        return known or ("x", 0)
+        return WORD_VALUES.get(token) or WORD_VALUES.get(_plainer(token)) or ("x", 0)
     if kind == "blank":
         return ("¶" if token.count("\n") + 2 * token.count("\f") > 1 else " "), 0
     if kind == "era":
         return _ERAS[token[:3]], 0
     return (token if token in _OWN_MARKS else "·"), 0
+
+
+def _plainer(token: str) -> str:
+    """A folded word with composed vowel signs and without a visarga typed for a colon."""
+    return fold_word(token).removesuffix("\u0983")
