@@ -167,7 +167,7 @@ def _take_line(walk: _Walk, block: Block, index: int) -> None:
         mode = "schedule" if walk.plan.headings[index] == "schedule" else "heading"
         walk.open(Item("metadata", "document", [_line(block)], titled=True), mode)
     elif index in walk.plan.titles:
-        walk.title = [_line(block)]
+        walk.title.append(_line(block))
     elif index in walk.plan.starts:
         _open_clause(walk, block, walk.plan.starts[index])
     elif index in walk.plan.quoted:

@@ -32,6 +32,8 @@ _LEAST_HEADED, _HEADED_SHARE = 2, 0.3
 _SWALLOWED_SHARE = 0.8
 #: A chapter's heading stands at most so many lines above its first clause.
 _HEADING_REACH = 6
+#: So many numerals ahead are looked at to tell a list from the clauses' own numbering.
+_LOOKED_AHEAD = 1000
 #: How many lines above a numeral may head it.
 _LOOKED_BACK = 3
 
@@ -145,7 +147,8 @@ def _is_headed(flow: Sequence[Block | Table], index: int, start: Start, text: st
     before = [entry for _, entry in _before(flow, index)]
     if not text[start.end :].strip() or not before or isinstance(before[0], Table):
         return False
-    if not is_short_title(before[0].text) or heading_kind(before[0].text):
+    nearest = before[0].text
+    if not is_short_title(nearest) or heading_kind(nearest) or clause_start(nearest):
         return False
     above = before[1] if len(before) > 1 else None
     if above is None or isinstance(above, Table) or above.bold or is_terminated(above.text):
@@ -166,8 +169,13 @@ def _titles(flow: Sequence[Block | Table], starts: dict[int, Start]) -> frozense
     for candidate in untitled:
         before = _before(flow, candidate.index)[:1]
         for index, entry in before:
-            short = isinstance(entry, Block) and is_short_title(entry.text)
-            if candidate.headed or (short and candidate.index == first):
+            first_title = (
+                candidate.index == first
+                and isinstance(entry, Block)
+                and is_short_title(entry.text)
+                and not heading_kind(entry.text)
+            )
+            if candidate.headed or first_title:
                 out.add(index)
     return frozenset(out)
 
@@ -304,7 +312,7 @@ def _goes_on(
             and style == last.start.style
             and not any(
                 c.place == place and c.start.style == style and c.part == candidate.part
-                for c in candidates[index + 1 :]
+                for c in candidates[index + 1 : index + _LOOKED_AHEAD]
             )
         )
     if style != last.start.style:
@@ -320,11 +328,17 @@ def _goes_on(
 def _numbering_resumes(candidates: Sequence[Candidate], index: int, last: Candidate) -> bool:
     """Whether the number after the last clause follows later, not as part of a count from 1."""
     style, number, part = last.start.style, last.place[0], candidates[index].part
-    same = [c for c in candidates[index:] if c.start.style == style and c.part == part]
-    return any(
-        candidate.place[0] == number + 1 and before.place[0] != number
-        for before, candidate in pairwise(same)
-    )
+    before: Candidate | None = None
+    for candidate in candidates[index : index + _LOOKED_AHEAD]:
+        if candidate.part != part:
+            break
+        if candidate.start.style != style:
+            continue
+        own = before is not None and before.place[0] != number
+        if own and candidate.place[0] == number + 1:
+            return True
+        before = candidate
+    return False
 
 
 def _swallowed(kept: Sequence[Candidate], quoted: Sequence[Candidate]) -> list[Candidate]:

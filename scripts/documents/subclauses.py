@@ -16,12 +16,14 @@ from scripts.documents.quotes import Quotation
 _LETTERS = r"[0-9০-৯]{1,3}[ক-হA-Za-z]{0,2}|[a-zA-Z]{1,5}|[ক-হ]{1,3}|[অ-ঔ]{1,2}"
 _SIGN = re.compile(rf"\((?P<sign>{_LETTERS})\)|^[ \t]*(?P<half>{_LETTERS})\)", re.M)
 #: What may stand between the start of a line and a sign: brackets of insertions, a footnote's star.
-_LINE_LEAD = re.compile(r"(?:\[?[0-9০-৯]{0,4}\[\s*)*\[?\s*[*]?\s*")
+_LINE_LEAD = re.compile(r"\s*(?:[0-9০-৯]{0,4}\[\s*)*[*]?\s*")
 #: Inside a line a sign counts only right after one of these.
 _INLINE_LEAD = re.compile(
     r"(?:[;।:—–―]|(?<!sub)-|[:.।]\s*--?|,\s*(?:যথা|namely)\s*:?-?|[;,]\s*(?:and|or|এবং|বা|অথবা|ও))\s*(?:[0-9]{1,3}\[\s*)?$"
 )
 _AFTER_SENTENCE = re.compile(r"\.\s*$")
+#: So many characters before a sign are looked at.
+_LEAD = 60
 #: At a line's start a gap of so many places in a list is an omission, not another list.
 _GAP = 10
 #: A line whose end refers to the sign on the next line: the sign is a wrapped reference.
@@ -67,9 +69,10 @@ def marks(text: str, start: int = 0) -> list[Mark]:
         if quotation.covers(match.start()):
             continue
         line = text.rfind("\n", 0, match.start()) + 1
-        lead = text[max(line, start) : match.start()]
+        lead = text[max(line, start, match.start() - _LEAD) : match.start()]
+        whole = match.start() - max(line, start) <= _LEAD
         adjoining = bool(out) and not text[out[-1].end : match.start()].strip()
-        leading = bool(_LINE_LEAD.fullmatch(lead)) or (adjoining and out[-1].leading)
+        leading = (whole and bool(_LINE_LEAD.fullmatch(lead))) or (adjoining and out[-1].leading)
         if leading and not adjoining and line > start:
             leading = not _is_reference(text, line, match.end())
             if not leading:
