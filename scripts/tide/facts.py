@@ -136,25 +136,13 @@ WORD_PATTERN = (
 )
 _WORD = re.compile(WORD_PATTERN, re.IGNORECASE)
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_SHORT = ["jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec"]
-_LATIN = [name.lower() for names in LATIN_MONTHS for name in names]
-_MONTH = re.compile(
-    rf"(?<![A-Za-z])(?:{'|'.join([*_MONTHS, *_LATIN])}|(?:{'|'.join(_SHORT)})\b\.?)(?![A-Za-z])",
-    re.IGNORECASE,
-)
+_MONTHS = "january|february|april|june|july|september|october|november|december"
+_SHORT = "jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec"
+_LATIN = "|".join(name.lower() for names in LATIN_MONTHS for name in names)
+_MONTH = re.compile(rf"(?<![A-Za-z])(?:{_MONTHS}|{_LATIN}|{_SHORT})(?![A-Za-z])", re.IGNORECASE)
+# Names that are also ordinary words count with a capital only.
+_CAPITAL_MONTH = re.compile(r"(?<![A-Za-z])(?:March|MARCH|Mar|August|AUGUST)(?![A-Za-z])")
+_FISCAL = re.compile(r"(?<![A-Za-z])F\.?Y\.? ?'?\d{2,4}", re.IGNORECASE)
 # "May" within a sentence; at its start and in small letters it is the verb.
 _MAY = re.compile(r"(?<=[a-z,] )May(?![A-Za-z])")
 _BENGALI_MONTH = re.compile(
@@ -334,7 +322,7 @@ def date_words(text: str) -> list[str]:
     plain = plain_digits(text)
     found = [m.text for m in mentions(text)]
     found += [r.text for r in refusals(text) if r.reason not in ("maybe_code", "no_date")]
-    for pattern in (_MONTH, _MAY, _BENGALI_MONTH, _BARE_YEAR):
+    for pattern in (_MONTH, _CAPITAL_MONTH, _MAY, _BENGALI_MONTH, _FISCAL, _BARE_YEAR):
         found += [m[0] for m in pattern.finditer(_nfc(plain))]
     return list(dict.fromkeys(found))
 
