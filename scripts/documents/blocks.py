@@ -43,6 +43,8 @@ _NUMBERED_PAGES = 0.3
 _FULL = 0.85
 #: A line that begins so far across is centred: it has room on both sides.
 _CENTRED = 0.15
+#: Lines of fewer characters fill no column.
+_NARROWEST = 30
 #: A word may be so much wider than its share of its line's characters.
 _WORD_SLACK = 1.3
 
@@ -90,6 +92,7 @@ def flow(pages: Sequence[Page]) -> Flow:
     doubled: list[str] = []
     usable = [page for page in pages if page.status in USABLE]
     running, numbering = _running_lines(usable), _page_numbers(usable)
+    edges, size = _edges_of_text(usable), _body_size(usable)
     for page in usable:
         tables = [_table_block(page.page, table) for table in page.tables if table["rows"]]
         lines: list[Block] = []
@@ -100,8 +103,8 @@ def flow(pages: Sequence[Page]) -> Flow:
                 doubled.append(line["text"])
             else:
                 lines.append(_line_block(page.page, line))
-        lines = _with_fullness(lines)
-        blocks += _merge(_with_roles(lines, running, numbering, page.page), tables)
+        lines = _with_fullness(lines, edges)
+        blocks += _merge(_with_roles(lines, running, numbering, page.page, size), tables)
     return Flow(blocks, doubled)
 
 
@@ -117,16 +120,29 @@ def _line_block(page: int, line: dict[str, Any]) -> Block:
     return Block(page, "body", line["text"].strip(), (), size, bold, *_box(line))
 
 
-def _with_fullness(lines: list[Block]) -> list[Block]:
+def _edges_of_text(pages: Sequence[Page]) -> tuple[float, float]:
+    """Left and right edge of the document's text; zeros where boxes tell nothing.
+
+    A model that reads pictures gives no places: its lines all have the same edges.
+    """
+    boxes = [_box(line) for page in pages for line in page.lines if line["text"].strip()]
+    rights = [box[2] for box in boxes]
+    if len(set(rights)) < min(2, len(rights)):
+        return 0.0, 0.0
+    return min((box[0] for box in boxes), default=0.0), max(rights, default=0.0)
+
+
+def _with_fullness(lines: list[Block], edges: tuple[float, float]) -> list[Block]:
     """The lines of a page with `full` set: the first word of the next line had no room left.
 
     Without boxes widths are counted in characters. The last line of a page is full when it reaches
-    most of the way across.
+    most of the way across. A line of a few characters is never full: no column is so narrow.
     """
-    known = any(block.right > block.left for block in lines)
-    spans = [(b.left, b.right) if known else (0.0, float(len(b.text))) for b in lines]
-    left = min((start for start, _ in spans), default=0.0)
-    right = max((end for _, end in spans), default=0.0)
+    left, right = edges
+    spans = [(block.left, block.right) for block in lines]
+    if right <= left:
+        spans = [(0.0, float(len(block.text))) for block in lines]
+        left, right = 0.0, max((end for _, end in spans), default=0.0)
     out = []
     for index, block in enumerate(lines):
         indent, room = spans[index][0] - left, right - spans[index][1]
@@ -136,7 +152,7 @@ def _with_fullness(lines: list[Block]) -> list[Block]:
             following, (start, end) = lines[index + 1].text, spans[index + 1]
             word = len(following.split(None, 1)[0]) + 1
             full = room < _WORD_SLACK * word * (end - start) / len(following)
-        out.append(replace(block, full=full and right > left))
+        out.append(replace(block, full=full and len(block.text) >= _NARROWEST))
     return out
 
 
@@ -186,7 +202,7 @@ def _foot(blocks: list[Block]) -> int:
 
 def _mask(text: str) -> str:
     """A line without a number at its ends, so that a running header with a page number repeats."""
-    return " ".join(re.sub(r"^\W*\d+\s|\s\d+\W*$", " # ", text).split()).casefold()
+    return " ".join(re.sub(r"^\W*\d+\s|\s\d+\W*$", " ", text).split()).casefold()
 
 
 def _edges(lines: Iterable[str]) -> list[str]:
@@ -232,7 +248,11 @@ def _is_furniture(text: str, page: int, running: frozenset[str], numbering: froz
 
 
 def _with_roles(
-    lines: list[Block], running: frozenset[str], numbering: frozenset[int], page: int
+    lines: list[Block],
+    running: frozenset[str],
+    numbering: frozenset[int],
+    page: int,
+    size: float,
 ) -> list[Block]:
     """The lines of a page with furniture and footnotes marked."""
     roles: list[Role] = ["body"] * len(lines)
@@ -240,36 +260,36 @@ def _with_roles(
     for index in edge:
         if _is_furniture(lines[index].text, page, running, numbering):
             roles[index] = "furniture"
-    for index in _footnotes(lines, roles):
+    for index in _footnotes(lines, roles, size):
         roles[index] = "footnote" if roles[index] == "body" else roles[index]
-    sizes = [block.size for block in lines if block.size]
-    for index in {0, len(lines) - 1} if len(lines) > _EDGE and sizes else set():
-        if roles[index] == "body" and 0 < lines[index].size <= _SMALL * median(sizes):
+    for index in {0, len(lines) - 1} if len(lines) > _EDGE else set():
+        if roles[index] == "body" and 0 < lines[index].size <= _SMALL * size:
             roles[index] = "furniture"
     return [replace(block, role=role) for block, role in zip(lines, roles, strict=True)]
 
 
-def _footnotes(lines: list[Block], roles: list[Role]) -> range:
+def _body_size(pages: Sequence[Page]) -> float:
+    """The size of most lines of the document in points; 0 where all have one size or none."""
+    sizes = [float(line.get("size") or 0.0) for page in pages for line in page.lines]
+    known = [size for size in sizes if size]
+    return median(known) if len(set(known)) > 1 else 0.0
+
+
+def _footnotes(lines: list[Block], roles: list[Role], size: float) -> range:
     """Indices of the notes at the end of a page's body: they begin with a note's mark.
 
-    Where sizes are known, every line of a note is smaller than the page's median. Where they are
-    not, every line from the mark on is a note unless one of them is numbered like a clause.
+    Where sizes are known, the lines of a note are smaller than the document's usual one, or begin
+    with a star. Where they are not, every line from the mark on is a note unless one of them is
+    numbered like a clause.
     """
     body = [index for index, role in enumerate(roles) if role == "body"]
-    sizes = [lines[index].size for index in body if lines[index].size]
-    start = len(lines)
-    if sizes and len(set(sizes)) > 1:
-        limit = _SMALL * median(sizes)
-        for index in reversed(body):
-            if not 0 < lines[index].size <= limit:
-                break
-            if _NOTE_MARK.match(lines[index].text) or _SMALL_MARK.match(lines[index].text):
-                start = index
-    else:
-        for index in reversed(body):
-            if _NUMBERED.match(lines[index].text):
-                break
-            if _NOTE_MARK.match(lines[index].text):
-                start = index
-    end = body[-1] + 1 if body else 0
-    return range(start, max(start, end)) if body and start > body[0] else range(0)
+    start = None
+    for index in reversed(body):
+        text, small = lines[index].text, 0 < lines[index].size <= _SMALL * size
+        if _NOTE_MARK.match(text) or (small and _SMALL_MARK.match(text)):
+            start = index
+        elif (size and not small) or (not size and _NUMBERED.match(text)):
+            break
+    if start is None or start == body[0]:
+        return range(0)
+    return range(start, body[-1] + 1)

@@ -42,7 +42,8 @@ _LOOKED_BACK = 3
 class Candidate:
     """A line that begins with a numeral. `index` counts the entries of the flow.
 
-    `settled`: the text before it has come to an end. `headed`: a heading of its own stands above.
+    `settled`: the text before it has come to an end. `heading`: what stands above it: nothing, a
+    heading of its `own`, or a line that is its own or the `chapter`'s.
     `closed`: a signature or a list of copies stands between it and the last heading.
     """
 
@@ -50,7 +51,7 @@ class Candidate:
     start: Start
     quoted: bool
     settled: bool
-    headed: bool
+    heading: str
     closed: bool
     part: int
 
@@ -139,23 +140,23 @@ def _is_settled(flow: Sequence[Block | Table], index: int, block: Block) -> bool
     return isinstance(entry, Table) or not entry.full or is_terminated(entry.text)
 
 
-def _is_headed(flow: Sequence[Block | Table], index: int, start: Start, text: str) -> bool:
-    """Whether a heading stands above a numeral: a short line after text that has ended.
+def _heading_above(flow: Sequence[Block | Table], index: int, start: Start, text: str) -> str:
+    """Whether a heading stands above a numeral: a short line after text that has ended (`own`).
 
-    Above the heading may also stand the heading of a chapter, with or without a title.
+    Above that line may also stand the heading of a chapter, with or without a title (`chapter`).
     """
     before = [entry for _, entry in _before(flow, index)]
     if not text[start.end :].strip() or not before or isinstance(before[0], Table):
-        return False
+        return ""
     nearest = before[0].text
     if not is_short_title(nearest) or heading_kind(nearest) or clause_start(nearest):
-        return False
+        return ""
     above = before[1] if len(before) > 1 else None
-    if above is None or isinstance(above, Table) or above.bold or is_terminated(above.text):
-        return True
-    top = before[2] if len(before) > 2 else None
-    chapter = isinstance(top, Block) and heading_kind(top.text) and is_short_title(above.text)
-    return bool(heading_kind(above.text) or chapter)
+    if isinstance(above, Block) and not above.bold and not is_terminated(above.text):
+        top = before[2] if len(before) > 2 else None
+        titled = isinstance(top, Block) and heading_kind(top.text) and is_short_title(above.text)
+        return "chapter" if heading_kind(above.text) or titled else ""
+    return "own"
 
 
 def _titles(flow: Sequence[Block | Table], starts: dict[int, Start]) -> frozenset[int]:
@@ -175,7 +176,7 @@ def _titles(flow: Sequence[Block | Table], starts: dict[int, Start]) -> frozense
                 and is_short_title(entry.text)
                 and not heading_kind(entry.text)
             )
-            if candidate.headed or first_title:
+            if candidate.heading or first_title:
                 out.add(index)
     return frozenset(out)
 
@@ -219,9 +220,9 @@ def _candidates(
         if index in headings:
             part, closed = part + 1, False
         elif start:
-            headed = _is_headed(flow, index, start, block.text)
-            quotation = index in quoted
-            out.append(Candidate(index, start, quotation, settled or headed, headed, closed, part))
+            heading = _heading_above(flow, index, start, block.text)
+            ended = settled or bool(heading)
+            out.append(Candidate(index, start, index in quoted, ended, heading, closed, part))
         elif closed and is_instrument_number(block.text):
             part, closed = part + 1, False
         elif index not in quoted and settled and signature_kind(block.text):
@@ -232,7 +233,7 @@ def _candidates(
 def _is_marginal(candidates: Sequence[Candidate]) -> bool:
     """Whether enough of the numerals outside quotations have a heading above them."""
     open_ones = [c for c in candidates if not c.quoted]
-    headed = sum(candidate.headed for candidate in open_ones)
+    headed = sum(candidate.heading == "own" for candidate in open_ones)
     return headed >= _LEAST_HEADED and headed >= _HEADED_SHARE * len(open_ones)
 
 
@@ -247,7 +248,7 @@ def _starts(
     candidates = _candidates(flow, quoted, headings)
     marginal = _is_marginal([c for c in candidates if not _has_title(flow, c)])
     if not marginal:
-        candidates = [replace(c, headed=False) for c in candidates]
+        candidates = [replace(c, heading="") for c in candidates]
     kept = fitting([c for c in candidates if not c.quoted], marginal)
     swallowed = _swallowed(kept, [c for c in candidates if c.quoted])
     return {candidate.index: candidate.start for candidate in [*kept, *swallowed]}
@@ -277,7 +278,7 @@ def fitting(candidates: Sequence[Candidate], marginal: bool) -> list[Candidate]:
         else:
             last, item = out[-1], listed.get(style)
             anew = place == (1, 0) and candidate.part > last.part and not candidate.closed
-            headed = candidate.headed and not _is_item(candidate, last, item)
+            headed = bool(candidate.heading) and not _is_item(candidate, last, item)
             accepted = anew or headed or _goes_on(candidates, index, last, item, marginal)
         if accepted:
             out.append(candidate)
