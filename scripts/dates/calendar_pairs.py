@@ -8,7 +8,8 @@ from datetime import date
 
 from scripts.dates.bangla import BANGLA_DAYS, FIRST_OFFICIAL_YEAR, from_gregorian
 from scripts.dates.legal_readings import REASONS, DateMention, Finding, Refusal, findings
-from scripts.dates.legal_words import symbols
+from scripts.dates.legal_words import fold_word, symbols
+from scripts.dates.plain_text import alternatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,9 @@ class CalendarPair:
 def calendar_pairs(text: str) -> list[CalendarPair]:
     """Dates that a text states in both calendars, and whether the two agree.
 
-    Two days are a pair if only মোতাবেক, a slash, a bracket, `corresponding to`, blanks or one line
-    end stand between them; with a comma alone they are one only if they agree, since two facts may
-    be listed so.
+    Two days are a pair if only মোতাবেক, a slash, a bracket, `corresponding to` or blanks stand
+    between them, or the second stands alone on the next line. With a comma or a line end between
+    them they are one only if they agree, since two facts may follow each other so.
     """
     days = [finding for finding in findings(symbols(text)) if finding.is_day]
     pairs: list[CalendarPair] = []
@@ -45,34 +46,55 @@ def calendar_pairs(text: str) -> list[CalendarPair]:
     return pairs
 
 
+#: Characters; a longer text between two dates is no joint.
+_LONGEST_JOINT = 60
+
+
 # --- what joins two dates -------------------------------------------------------------------------
 
-_JOINED = re.compile(
-    r"[\s,)\]*]{0,6}(?:তারিখে?[\s,:]{0,3})?"
-    r"(?:মোতাবেক|মুতাবিক|অনুযায়ী|corresponding(?:ly)?,? (?:to|with)|equivalent to|that is,?"
-    r"|i\.e\.,?|viz\.?|=|/|\(|\[)"
-    r"[\s(\[:,*-]{0,6}(?:(?:the|date|english|gregorian|bangla|bengali|ইংরেজি|ইংরেজী|ইংরাজি|ইংরাজী"
-    r"|খ্রিস্টীয়|খ্রিষ্টীয়|বাংলা|তারিখ)[\s:,-]{1,3}){0,3}",
-    re.IGNORECASE,
+_JOINTS = alternatives(
+    map(
+        fold_word,
+        ("মোতাবেক", "মুতাবিক", "অনুযায়ী", "that is", "i.e.", "viz.", "viz", "=", "/", "(", "["),
+    )
 )
-_ADJACENT = re.compile(r"[ \t\u00a0]*(?:\r?\n)?[ \t\u00a0]*")
-_COMMA = re.compile(r"\s*[,|]\s*")
+_NAMES = alternatives(
+    map(
+        fold_word,
+        (
+            *("the", "date", "english", "gregorian", "bangla", "bengali", "ইংরেজি", "ইংরেজী"),
+            *("ইংরাজি", "ইংরাজী", "খ্রিস্টীয়", "খ্রিষ্টীয়", "বাংলা", "তারিখ"),
+        ),
+    )
+)
+#: On folded text, as all words here.
+_JOINED = re.compile(
+    rf"[\s,()\[\]*]{{0,6}}(?:{fold_word('তারিখ')}[\s,:]{{0,3}})?"
+    rf"(?:{_JOINTS}|correspond(?:ing|s)(?:ly)?,? (?:to|with)|equivalent to)"
+    rf"[\s(\[:,*-]{{0,6}}(?:(?:{_NAMES})[\s:,-]{{1,3}}){{0,3}}"
+)
+_BLANK = re.compile(r" {0,4}")
+_COMMA_OR_LINE = re.compile(r"\s{0,4}[,|]?\s{0,4}")
+_EMPTY_LINE = re.compile(r"\n\s*\n")
+_REST_OF_LINE = re.compile(r"[ \t।.)\]]{0,4}(?:\r?\n|$)")
 
 
 def _pair(text: str, first: Finding, second: Finding) -> CalendarPair | None:
     if {first.calendar, second.calendar} != {"bangla", "gregorian"}:
         return None
-    between = text[first.item.end : second.item.start]
-    if len(between) > 60:
+    if second.item.start - first.item.end > _LONGEST_JOINT:
         return None
-    joined = _JOINED.fullmatch(between) or _ADJACENT.fullmatch(between)
-    if not joined and not _COMMA.fullmatch(between):
+    between = fold_word(text[first.item.end : second.item.start])
+    joined = _JOINED.fullmatch(between) or _BLANK.fullmatch(between)
+    if _EMPTY_LINE.search(between) or not (joined or _COMMA_OR_LINE.fullmatch(between)):
         return None
+    # One date under the other, with nothing after it, is the heading of a gazette.
+    stacked = not between.strip() and _REST_OF_LINE.match(text, second.item.end)
     bangla, gregorian = (
         (first.item, second.item) if first.calendar == "bangla" else (second.item, first.item)
     )
     pair = CalendarPair(bangla, gregorian, *_compared(bangla, gregorian))
-    return pair if joined or pair.agrees else None
+    return pair if joined or stacked or pair.agrees else None
 
 
 def _compared(

@@ -135,6 +135,7 @@ _TABLE: dict[int, str | None] = {
         for value, digit in enumerate(digits)
     },
     0x09F7: "।",
+    **dict.fromkeys(map(ord, "’‘"), "'"),
     **{0x09DC: "ড", 0x09DD: "ঢ", 0x09DF: "য"},
     **dict.fromkeys(map(ord, "‐‑‒–—−―"), "-"),
     **dict.fromkeys(map(ord, "∕⁄"), "/"),

@@ -362,12 +362,30 @@ def test_a_numeric_date_is_the_day_that_exists_or_refused(day: int, month: int, 
 def test_what_is_a_pair() -> None:
     bangla, gregorian = "১৯ জ্যৈষ্ঠ, ১৪২৩ বঙ্গাব্দ", "০২ জুন ২০১৬ খ্রিস্টাব্দ"
     joints = [" মোতাবেক ", "/", " / ", " (", ", মোতাবেক ", "\n", " ", " মোতাবেক ইংরেজি ", ", "]
+    joints += [" (corresponding to ", " (i.e., ", " (মোতাবেক ", " (Gregorian: ", " that is, "]
     joints += [" corresponding to ", " corresponding to the ", " [", " = "]
     for joint in joints:
         for text in (bangla + joint + gregorian, gregorian + joint + bangla):
             [pair] = calendar_pairs(f"তারিখ: {text} x")
             assert (pair.agrees, pair.note) == (True, ""), joint
             assert (pair.bangla.text, pair.gregorian.text) == (bangla, gregorian)
+
+
+def test_a_heading_of_two_lines_is_a_pair_even_if_it_contradicts_itself() -> None:
+    heading = "তারিখ: ২০ জ্যৈষ্ঠ, ১৪২৩ বঙ্গাব্দ\n০২ জুন, ২০১৬ খ্রিস্টাব্দ"
+    assert [pair.agrees for pair in calendar_pairs(heading)] == [False]
+    assert [pair.agrees for pair in calendar_pairs(heading + "\nএস.আর.ও")] == [False]
+    # In running text the line may end anywhere.
+    assert calendar_pairs(heading + " তারিখে কার্যকর") == []
+    assert calendar_pairs("২০ জ্যৈষ্ঠ ১৪২৩\n\n/২ জুন ২০১৬") == []
+    assert len(calendar_pairs("১৯ জ্যৈষ্ঠ ১৪২৩\n২ জুন ২০১৬ তারিখে কার্যকর")) == 1
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_joints_are_found_in_every_encoding(form: str) -> None:
+    for joint in (" মোতাবেক ", " অনুযায়ী ", " মো\u200cতাবেক ", " (ইংরেজী "):
+        text = unicodedata.normalize(form, f"২০ জ্যৈষ্ঠ ১৪২৩{joint}২ জুন ২০১৬")
+        assert [pair.agrees for pair in calendar_pairs(text)] == [False], joint
 
 
 def test_dates_of_two_facts_are_no_pair() -> None:
