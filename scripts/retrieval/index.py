@@ -94,12 +94,18 @@ def _client(folder: Path) -> Iterator[ClientAPI]:
 
 @contextmanager
 def open_index(folder: Path | str) -> Iterator[Collection]:
-    """The collection of a folder, for reading. IndexFileError where there is no whole one."""
+    """The collection of a folder, for reading. IndexFileError where there is no whole one.
+
+    Chroma writes into the database that it reads, so it is given a copy.
+    """
     folder = Path(folder)
     if not (folder / "chroma.sqlite3").is_file():
         raise IndexFileError(f"{folder}: no Chroma index; embed the corpus again")
     try:
-        with _client(folder) as client:
+        with (
+            tempfile.TemporaryDirectory(prefix="chroma.") as work,
+            _client(Path(shutil.copytree(folder, Path(work) / "index"))) as client,
+        ):
             collection = client.get_collection(COLLECTION, embedding_function=None)
             if _space(collection) != "cosine":
                 raise IndexFileError(f"{folder}: the space is not cosine; embed the corpus again")

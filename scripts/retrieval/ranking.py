@@ -17,11 +17,12 @@ from scripts.retrieval.chunks import is_chunk, parent_of
 from scripts.retrieval.embedders.interface import Vectors
 from scripts.retrieval.vector_files import CorpusVectors
 
-#: Queries per matrix product: a block's similarities stay within a few megabytes.
-BLOCK = 256
+#: Queries per matrix product: a block's similarities stay within some thirty megabytes.
+BLOCK = 1024
 #: Vectors looked at beyond those asked for; float32 may have put them in another order.
-SPARE = 8
-#: Largest error of a float32 cosine of two unit vectors of a few thousand dimensions.
+SPARE = 4
+#: Well above the error of a float32 cosine of two unit vectors of a few thousand dimensions (about
+#: 1e-6); who comes so near to the last place is computed again.
 ERROR = 2e-5
 #: Decimals to which similarities count as equal.
 DECIMALS = 9
@@ -94,11 +95,11 @@ class ExactSearch:
                 found = np.flatnonzero(rough > border - 2 * ERROR)
                 exact = self._cosines(query, found)
         hits = sorted(
-            (
+            [
                 (-similarity, vector_id)
                 for place, similarity in zip(found.tolist(), exact.tolist(), strict=True)
                 for vector_id in self._groups[place][:count]
-            )
+            ]
         )
         return [Hit(vector_id, -negative) for negative, vector_id in hits[:count]]
 

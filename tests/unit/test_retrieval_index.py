@@ -67,6 +67,17 @@ def test_chroma_agrees_with_the_exact_search(built: Path) -> None:
     assert chroma_nearest(built, queries[:0], 10) == []
 
 
+def test_reading_changes_nothing(built: Path) -> None:
+    def state() -> dict[str, tuple[bytes, int]]:
+        files = [path for path in built.rglob("*") if path.is_file()]
+        return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+    before = state()
+    check_index(built, corpus(300))
+    chroma_nearest(built, vectors(1, 3), 5)
+    assert state() == before
+
+
 def test_more_than_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "BATCH", 7)
     build_index(tmp_path / "i", corpus(30), texts(30))
