@@ -191,11 +191,11 @@ class Decoder:
     ) -> Iterator[list[tuple[Prompt, Decoded]]]:
         """Decode all prompts, one finished batch after the other.
 
+        The last shared prefix is kept for the next call.
         `settings`: temperature (0 = greedy), top_p, repetition_penalty.
         """
         for batch in plan(prompts, self.policy):
             yield self._decode(batch, settings)
-        self._prefix = None
 
     @torch.inference_mode()
     def _decode(

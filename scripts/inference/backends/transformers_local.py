@@ -97,16 +97,21 @@ class TransformersBackend(Backend):
         ]
         if refused:
             yield refused
-        # One group per decoding, in a fixed order; usually there is just one.
+        # One group per decoding and schema, in a fixed order; usually there is just one. Rows of
+        # one schema have forced tokens at the same places and take them together.
         groups: dict[str, list[Prompt]] = {}
         traces = {prompt.index: opens for prompt, opens in prepared}
         for prompt, _ in prepared:
             if prompt.limit > 0:
-                settings = canonical_json(requests[prompt.index].decoding)
-                groups.setdefault(settings, []).append(prompt)
-        for settings in sorted(groups):
-            decoding = requests[groups[settings][0].index].decoding
-            for rows in self._decoder().batches(groups[settings], decoding):
+                request = requests[prompt.index]
+                key = canonical_json([request.decoding, request.response_schema])
+                groups.setdefault(key, []).append(prompt)
+        if not groups:
+            return
+        decoder = self._decoder()
+        for key in sorted(groups):
+            decoding = requests[groups[key][0].index].decoding
+            for rows in decoder.batches(groups[key], decoding):
                 yield [
                     self._respond(requests[p.index], p, decoded, traces[p.index])
                     for p, decoded in rows
