@@ -119,13 +119,14 @@ class Case:
 
 
 def fields(kind: Kind, *, rationale: bool = False) -> list[str]:
-    """The keys of a reply in the order in which they are written: the alphabet's.
+    """The keys of a reply in the order in which they are written.
 
     A rationale comes first, then what is yes or no, the texts last: rows of a batch that are
     decoded under one schema have their forced tokens at the same places that long.
     """
-    names = ["matched", "words", *QUESTIONS, *FLAGS[kind], *_KEY_OF_TEXT.get(kind, {})]
-    return sorted([*names, "analysis"] if rationale else names)
+    first = ["analysis"] if rationale else []
+    yes_no = ["matched", "contradicting", "meaning", *FLAGS[kind], "uncertain"]
+    return [*first, *yes_no, "words", *_KEY_OF_TEXT.get(kind, {})]
 
 
 def response_schema(
