@@ -26,10 +26,18 @@ from scripts.documents.engines import (
     read_pymupdf,
     read_trace,
 )
+from scripts.documents.legacy_fonts import is_mojibake
 from scripts.documents.page_tables import Grid, fill, find_grids, line_of, reading_rows
 from scripts.documents.pages import Page
-from scripts.documents.repairs import count_characters
-from scripts.documents.selection import Choice, candidates, choose, legacy_font, page_evidence
+from scripts.documents.repairs import count_characters, has_bijoy
+from scripts.documents.selection import (
+    HIDDEN,
+    Choice,
+    candidates,
+    choose,
+    legacy_font,
+    page_evidence,
+)
 from scripts.files import DataError
 
 REPORT_COLUMNS = (
@@ -50,7 +58,6 @@ _CHUNK = 50
 _SECONDS, _SECONDS_PER_PAGE = 60.0, 2.0
 # A picture of this share of the page, or more, and a text of fewer characters than that: a scan.
 _PICTURE, _FEW_CHARACTERS = 0.5, 100
-_HIDDEN = 0.5
 _OBJECTS_LOOKED_AT = 50_000
 _ACTIVE = {
     "JavaScript": re.compile(r"/(?:JavaScript|JS)\b"),
@@ -232,7 +239,7 @@ class _Sources:
         picture = _picture_share(page)
         styled = tuple(_styled(reading, trace) for reading in readings)
         words = bool(trace.words) or any(reading.words for reading in readings)
-        scan = trace.hidden >= _HIDDEN and picture >= _PICTURE
+        scan = trace.hidden >= HIDDEN and picture >= _PICTURE
         return _PageMaterial(
             number=number,
             readings=styled,
@@ -328,11 +335,17 @@ def _scan(material: _PageMaterial, characters: int, ocr_layer: str) -> str:
     """Why the page is a scan whose text cannot be taken, or an empty string."""
     if material.picture < _PICTURE:
         return ""
-    if material.trace.hidden >= _HIDDEN:
+    if material.trace.hidden >= HIDDEN:
         made = "a scan under a text layer made by OCR, whose error rate nobody knows"
         return made if ocr_layer == "flag" else ""
     few = characters < _FEW_CHARACTERS
     return f"a picture of the page with {characters} characters of text" if few else ""
+
+
+def _reads_as_latin(material: _PageMaterial) -> bool:
+    """Whether the engines' plain text is legacy text under Latin letters, by font or by letters."""
+    texts = [[word.text for word in reading.words] for reading in material.readings]
+    return has_bijoy(material.trace.words) or any(is_mojibake(words) for words in texts)
 
 
 def _flagged(
@@ -354,7 +367,7 @@ def _flagged(
         characters_in=candidate.characters_in if candidate else characters,
         characters_out=0,
         order_faults=candidate.faults if candidate else 0,
-        mojibake=legacy or bool(candidate and candidate.mojibake),
+        mojibake=legacy or _reads_as_latin(material),
         reason=reason,
         lines=[],
         tables=[],

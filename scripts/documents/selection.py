@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from rapidfuzz.distance import Levenshtein
 
 from scripts.documents.bengali_order import (
     HASANTA,
@@ -23,6 +26,7 @@ from scripts.documents.bengali_order import (
 )
 from scripts.documents.engines import ENGINES, Reading, Trace, Word
 from scripts.documents.legacy_fonts import font_kind, is_mojibake, unknown_characters
+from scripts.documents.page_tables import reading_rows
 from scripts.documents.repairs import (
     Words,
     bijoy_converted,
@@ -49,6 +53,8 @@ _FEWEST_HASANTAS, _FEWEST_SIGNS = 0.01, 0.07
 _LONGEST_MEAN, _LONGEST_WORD = 10.0, 40
 # A word of the engine may be spelled as drawn by chance; more than this share is no chance.
 _DOUBTFUL_SHARE = 0.02
+#: A page with this share of invisible glyphs has a hidden text layer.
+HIDDEN = 0.5
 # Height in points of the bands in which drawn words are looked up.
 _BAND = 12.0
 
@@ -69,6 +75,11 @@ class Candidate:
     cut: bool = False
     letters: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def sequence(self) -> list[str]:
+        """The words in reading order."""
+        return [word.text for row in reading_rows(self.words) for word in row]
 
     @property
     def reordered(self) -> bool:
@@ -134,7 +145,7 @@ def _problem(texts: Sequence[str], faults: int, *, mojibake: bool, strict: bool)
     words = bengali_words(text)
     letters = sum(map(len, words))
     if faults > (0 if strict else FAULT_RATE * letters):
-        return f"{faults} faults of the Bengali order"
+        return f"{faults} faults of the Bengali order" + (" after the repair" if strict else "")
     order = evidence(texts).order
     if order in {"visual", "mixed"}:
         return f"Bengali in {order} order"
@@ -170,21 +181,23 @@ def candidates(readings: Sequence[Reading], trace: Trace, order: str) -> list[Ca
     """
     words, wrong = visual_order(trace.words)
     doubt = _Doubt(order, _tokens(trace.words) - _tokens(words), _tokens(words))
+    # Boxes of hidden text are those of an OCR program, not of glyphs.
+    drawn = trace.words if trace.hidden < HIDDEN else ()
     out: list[Candidate] = []
     for reading in readings:
         count = count_characters(reading.text)
         variants: list[tuple[Words, tuple[str, ...]]] = [(reading.words, ())]
-        whole = joined_by_boxes(reading.words, trace.words)
+        whole = joined_by_boxes(reading.words, drawn)
         if len(whole) < len(reading.words):
             variants.append((whole, ("joined_by_boxes",)))
         for place, (variant, repairs) in enumerate(variants):
             made = _candidate(reading.engine, variant, repairs, characters_in=count)
-            ends = shared_ends(made.words, trace.words)
+            ends = shared_ends(made.words, drawn)
             made = replace(made, ends=ends, cut=place < len(variants) - 1)
             out.append(doubt.applied(made))
         if order == "visual" and reading.engine != "pymupdf":
             out.append(_reordered(reading, count))
-    if not trace.words:
+    if not drawn and not has_bijoy(trace.words):
         return out
     count = sum(count_characters(word.text) for word in trace.words)
     names = ["spaces_from_boxes"]
@@ -245,6 +258,17 @@ def overlap(a: Counter[str], b: Counter[str]) -> float:
     return 2 * (a & b).total() / total if total else 1.0
 
 
+def in_common(a: Candidate, b: Candidate) -> float:
+    """Share of words that two readings have in common, in reading order, from 0 to 1.
+
+    One less the word edits between them over the words of the longer.
+    """
+    if overlap(a.tokens, b.tokens) < WORDS_AGREE:
+        return overlap(a.tokens, b.tokens)
+    longest = max(len(a.sequence), len(b.sequence))
+    return 1 - Levenshtein.distance(a.sequence, b.sequence) / longest if longest else 1.0
+
+
 def shared_ends(words: Words, drawn: Words) -> float:
     """Share of words that begin and end where a drawn word of the same row does."""
     rows: dict[int, list[Word]] = {}
@@ -298,6 +322,9 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
         )
 
     best, agreement, reason = min(judged, key=rank)
+    if best.problem:
+        # None is sound: what the drawn glyphs lack says most.
+        best = next((each for each in found if each.boxed), best)
     return Choice(best, best.problem or reason, agreement)
 
 
@@ -309,18 +336,23 @@ def _confirmation(
     if "bijoy_to_unicode" in each.repairs:
         return 1.0, ""
     if len(set(engines)) == 1 or not others:
-        own = [o for o in found if o is not each and o.boxed != each.boxed]
-        same = [overlap(each.letters, o.letters) for o in own]
-        if each.boxed or not same or max(same) >= LETTERS_AGREE:
-            return 1.0, ""
-        return max(same), "the engine's text is not what is drawn"
-    words = max(overlap(each.tokens, other.tokens) for other in others)
-    if words >= WORDS_AGREE:
-        return words, ""
+        return _confirmation_by_glyphs(each, found)
+    if each.problem:
+        # It cannot be kept: how near it comes to another reading only orders the reasons.
+        return max(overlap(each.tokens, other.tokens) for other in others), ""
+    words = max(in_common(each, other) for other in others)
     letters = max(overlap(each.letters, other.letters) for other in others)
-    if each.spaced and letters >= LETTERS_AGREE:
+    if words >= WORDS_AGREE or (each.spaced and letters >= LETTERS_AGREE):
         return words, ""
     return words, f"the engines disagree: {100 * words:.1f} % of the words in common"
+
+
+def _confirmation_by_glyphs(each: Candidate, found: Sequence[Candidate]) -> tuple[float, str]:
+    """The same where one engine stands alone: its text must hold the letters that are drawn."""
+    drawn = [overlap(each.letters, other.letters) for other in found if other.boxed]
+    if each.boxed or not drawn or max(drawn) >= LETTERS_AGREE:
+        return 1.0, ""
+    return max(drawn), "the engine's text is not what is drawn"
 
 
 def legacy_font(readings: Sequence[Reading], trace: Trace) -> str:
