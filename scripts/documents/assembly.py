@@ -115,7 +115,7 @@ class _Walk:
     mode: str = "front"
     previous: Block | None = None
     note: Item | None = None
-    title: list[Line] = field(default_factory=list)
+    titled: Item | None = None
 
     def open(self, item: Item, mode: str) -> Item:
         """Begin an item and go on in a mode."""
@@ -167,7 +167,7 @@ def _take_line(walk: _Walk, block: Block, index: int) -> None:
         mode = "schedule" if walk.plan.headings[index] == "schedule" else "heading"
         walk.open(Item("metadata", "document", [_line(block)], titled=True), mode)
     elif index in walk.plan.titles:
-        walk.title.append(_line(block))
+        _open_title(walk, block)
     elif index in walk.plan.starts:
         _open_clause(walk, block, walk.plan.starts[index])
     elif index in walk.plan.quoted:
@@ -180,10 +180,22 @@ def _take_line(walk: _Walk, block: Block, index: int) -> None:
         _continue(walk, block)
 
 
+def _open_title(walk: _Walk, block: Block) -> None:
+    """A heading on a line of its own: the clause begins with it, and its numeral comes next."""
+    if walk.titled is None:
+        walk.titled = Item("clause")
+        walk.items.append(walk.titled)
+    walk.titled.lines.append(_line(block))
+
+
 def _open_clause(walk: _Walk, block: Block, start: Start) -> None:
-    """Begin a clause, with the heading that is printed above its numeral."""
-    title, walk.title = walk.title, []
-    walk.open(Item("clause", "", [*title, _line(block)], start, len(title)), "clause")
+    """Begin a clause at its numeral, or go on with one that began with its heading."""
+    item, walk.titled = walk.titled, None
+    if item is None:
+        item = walk.open(Item("clause"), "clause")
+    item.start, item.lead = start, len(item.lines)
+    item.lines.append(_line(block))
+    walk.current, walk.mode = item, "clause"
 
 
 def _closes(walk: _Walk, block: Block, kind: str, index: int) -> bool:
@@ -214,6 +226,7 @@ def _open_signature(walk: _Walk, block: Block) -> None:
         and not _SENTENCE_END.search(item.lines[-1].text)
         and not _LIST_SIGN.match(item.lines[-1].text)
         and not item.lines[-2].full
+        and item.lines[-1].page_end == block.page
     ):
         names.insert(0, item.lines.pop())
     walk.open(Item("metadata", "document", [*names, _line(block)]), "signature")
