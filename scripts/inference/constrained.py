@@ -5,13 +5,15 @@ after every token which may follow. What the grammar forces (keys, punctuation) 
 tokens, in the tokenizer's own spelling, and needs no choice. A schema covers the answer: where the
 model reasons first, the grammar begins after the trace.
 
-Properties are written in alphabetical order: a request that was read from a file has lost any
-other, and the same key of the store must give the same answer. White space is fixed, one blank
-after a comma or colon: where it may repeat, a weak model writes nothing else.
+Properties are written in the order of `required` (`schemas.in_required_order`): a request that was
+read from a file has lost that of the properties themselves, and the same key of the store must give
+the same answer. White space is fixed, one blank after a comma or colon: where it may repeat, a weak
+model writes nothing else.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +23,7 @@ from llguidance import LLMatcher
 from llguidance.hf import from_tokenizer
 
 from scripts.inference.interface import BackendError
-from scripts.records import canonical_json
+from scripts.inference.schemas import in_required_order
 
 _WRITING: Any = {
     "whitespace_flexible": False,
@@ -52,7 +54,7 @@ class Grammars:
         self, schema: Mapping[str, Any], request_id: str, begins: Begins | None = None
     ) -> Grammar:
         """The grammar of a schema; BackendError naming the request where it cannot be compiled."""
-        text = canonical_json(schema)
+        text = json.dumps(in_required_order(schema))
         if text not in self._compiled:
             grammar = LLMatcher.grammar_from_json_schema(text, overrides=_WRITING)
             matcher = LLMatcher(self._tokenizer, grammar, log_level=0)

@@ -14,7 +14,8 @@ from typing import Any
 def in_required_order(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The same schema with its properties, at every depth, in the order of `required`.
 
-    Properties that `required` does not name follow in the order in which they stand.
+    Properties that `required` does not name follow in alphabetical order, so that equal schemas
+    always give the same text.
     """
     return {key: _ordered(key, value, schema) for key, value in schema.items()}
 
@@ -23,7 +24,7 @@ def _ordered(key: str, value: Any, parent: Mapping[str, Any]) -> Any:
     if key == "properties" and isinstance(value, Mapping):
         listed = parent.get("required")
         first = [name for name in listed if name in value] if isinstance(listed, list) else []
-        names = list(dict.fromkeys([*first, *value]))
+        names = list(dict.fromkeys([*first, *sorted(value)]))
         return {name: _nested(value[name]) for name in names}
     if key in ("enum", "const", "default", "examples"):
         return value

@@ -357,7 +357,7 @@ def test_a_schema_reaches_the_backend_in_the_order_of_required(tmp_path: Path) -
             "reasoning": {"type": "string"},
             "choice": {
                 "type": "object",
-                "properties": {"z": {"enum": [{"b": 1, "a": 2}]}, "a": {}, "more": {}},
+                "properties": {"z": {"enum": [{"b": 1, "a": 2}]}, "a": {}, "less": {}, "more": {}},
                 "required": ["z", "a"],
             },
             "list": {"type": "array", "items": [{"properties": {"b": {}, "a": {}}}]},
@@ -371,7 +371,7 @@ def test_a_schema_reaches_the_backend_in_the_order_of_required(tmp_path: Path) -
     sent = runner.complete(read, 9).response_schema
     assert sent == schema
     assert list(sent["properties"]) == ["reasoning", "choice", "list"]
-    assert list(sent["properties"]["choice"]["properties"]) == ["z", "a", "more"]
+    assert list(sent["properties"]["choice"]["properties"]) == ["z", "a", "less", "more"]
     assert sent["properties"]["choice"]["properties"]["z"]["enum"] == [{"b": 1, "a": 2}]
     assert canonical_json(sent) == canonical_json(read.response_schema)
     assert runner.complete(replace(read, response_schema=None), 9).response_schema is None
