@@ -194,9 +194,18 @@ def _fenced(text: str) -> str:
 _SHOWN_LABEL = {"misalignment": "Passage shown (wrong on purpose)", "explanation": "Statement"}
 
 
+# <|im_end|>, <｜User｜>, </s>, <end_of_turn>, [/INST]: a tokenizer takes them for its own.
+_CONTROL = re.compile(r"<(?=[|｜/A-Za-z_])|\[(?=/?[A-Z_]{3,20}\])")
+
+
+def harmless(text: str) -> str:
+    """A text whose tags are no role markers or other control tokens of any model: `< |im_end|>`."""
+    return _CONTROL.sub(lambda found: f"{found[0]} ", shown(text))
+
+
 def case_text(case: Case, answer: str) -> str:
     """The user message: the case, and the answer between its marks."""
-    fenced = _fenced(shown(answer))
+    fenced = _fenced(harmless(answer))
     dates = "\n".join(date.described(n) for n, date in enumerate(case.dates, start=1)) or "none"
     blocks = [
         (_SHOWN_LABEL.get(case.kind, "Scenario"), case.shown),
@@ -205,7 +214,7 @@ def case_text(case: Case, answer: str) -> str:
         *case.notes,
         ("Dates", dates),
     ]
-    parts = [f"{label}: {shown(text)}" for label, text in blocks if text]
+    parts = [f"{label}: {harmless(text)}" for label, text in blocks if text]
     return "\n".join([*parts, f"Answer:\n{fenced}"])
 
 
