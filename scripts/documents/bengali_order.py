@@ -318,5 +318,5 @@ def visual_evidence(glyphs: Iterable[tuple[str, ...]]) -> Evidence:
         # A mark may still follow the sign: কিঁ.
         tail = [part for part in signs if not re.fullmatch(f"[{MARKS}]+", part)]
         last = tail[-1] if tail else ""
-        logical += len(tail) > 1 and last in PRE_BASE and last != "" and parts[-1] in LETTERS
+        logical += len(tail) > 1 and last != "" and last in PRE_BASE
     return Evidence(visual, logical)

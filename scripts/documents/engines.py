@@ -22,6 +22,7 @@ import pymupdf
 import pypdfium2  # type: ignore[import-untyped]
 import pypdfium2.raw as pdfium_c  # type: ignore[import-untyped]
 
+from scripts.documents.bengali_order import REPH
 from scripts.files import DataError
 
 #: PyMuPDF, which has no types of its own.
@@ -155,12 +156,14 @@ class Trace:
     """The glyphs of a page as they are drawn: words split by the gaps, and how much is hidden.
 
     `hidden` is the share of glyphs drawn invisibly: the text layer that an OCR program lays over
-    a scan is invisible throughout.
+    a scan is invisible throughout. `rephs` is the largest number of glyphs of one font that stand
+    for `র্`: with two, a reph cannot be told from a ra-phala.
     """
 
     words: tuple[Word, ...]
     glyphs: int
     hidden: float
+    rephs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +185,7 @@ def read_trace(page: Any) -> Trace:
     """What is drawn, glyph by glyph, without ActualText; spaces from the glyph boxes alone."""
     turn = page.rotation_matrix
     glyphs: list[_Drawn] = []
+    rephs: dict[str, set[int]] = {}
     hidden = 0
     for span in page.get_texttrace():
         bold = _is_bold(int(span["flags"]), span["font"])
@@ -191,15 +195,18 @@ def read_trace(page: Any) -> Trace:
             if glyph == -1 and drawn:
                 drawn[-1][0] += text
             else:
-                drawn.append([text, origin, box])
+                drawn.append([text, origin, box, glyph])
         hidden += len(drawn) if span["type"] == _INVISIBLE else 0
         ahead = mupdf.Point(span["dir"]) * mupdf.Matrix(turn.a, turn.b, turn.c, turn.d, 0, 0)
-        for text, origin, box in drawn:
+        for text, origin, box, glyph in drawn:
+            if text == REPH:
+                rephs.setdefault(span["font"], set()).add(glyph)
             where = seen(box, turn)
             word = Word(text, where, span["size"], bold, span["font"], (text,), (span["font"],))
             glyphs.append(_placed(word, mupdf.Point(origin) * turn, ahead))
     words = tuple(joined(run) for run in _runs(glyphs))
-    return Trace(words, len(glyphs), hidden / len(glyphs) if glyphs else 0.0)
+    share = hidden / len(glyphs) if glyphs else 0.0
+    return Trace(words, len(glyphs), share, max(map(len, rephs.values()), default=1))
 
 
 def _placed(word: Word, origin: Any, ahead: Any) -> _Drawn:

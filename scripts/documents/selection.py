@@ -73,6 +73,7 @@ class Candidate:
     problem: str = ""
     ends: float = 0.0
     cut: bool = False
+    witness: bool = False
     letters: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
 
@@ -209,6 +210,8 @@ def candidates(readings: Sequence[Reading], trace: Trace, order: str) -> list[Ca
     else:
         words, wrong = trace.words, 0
     boxed = _candidate("pymupdf", words, names, misplaced=wrong, characters_in=count)
+    if order == "visual" and trace.rephs > 1 and not boxed.problem:
+        boxed = replace(boxed, problem="two glyphs stand for a reph, one may be a ra-phala")
     return [*out, boxed if order == "visual" else doubt.applied(boxed)]
 
 
@@ -244,12 +247,16 @@ class _Doubt:
 
 
 def _reordered(reading: Reading, count: int) -> Candidate:
-    """A reading without glyphs put in logical order; Poppler's cut words are joined before."""
+    """A reading put in logical order by its text; Poppler's cut words are joined before.
+
+    Without glyphs that is a guess at their bounds, good enough to confirm the drawn ones.
+    """
     words, names = reading.words, ["visual_order"]
     if reading.engine == "pdftotext":
         words, names = joined_cut_words(words), ["joined_cut_words", "visual_order"]
     words, wrong = visual_order(words)
-    return _candidate(reading.engine, words, names, misplaced=wrong, characters_in=count)
+    made = _candidate(reading.engine, words, names, misplaced=wrong, characters_in=count)
+    return replace(made, witness=True)
 
 
 def overlap(a: Counter[str], b: Counter[str]) -> float:
@@ -304,7 +311,7 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
     """
     if not found:
         return Choice(None, "no engine gave text", 0.0)
-    judged = [(each, *_confirmation(each, found, engines)) for each in found]
+    judged = [(each, *_confirmation(each, found, engines)) for each in found if not each.witness]
 
     def rank(entry: tuple[Candidate, float, str]) -> tuple[object, ...]:
         each, agreement, reason = entry
@@ -313,7 +320,6 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
             bool(each.problem),
             each.cut,
             each.weight,
-            each.weight == 2 and not each.boxed,
             -round(1.0 if each.boxed else each.ends, 2),
             -round(agreement, 3),
             len(each.repairs),
