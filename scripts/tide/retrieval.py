@@ -28,6 +28,8 @@ from scripts.retrieval.ranking import Clause, ExactSearch, Hit, clauses
 from scripts.tide.rows import Element
 from scripts.tide.tasks import TASKS
 
+#: Values of the column `rerank`: by similarity alone, or by similarity and date.
+PLAIN, DATED = "none", "dated"
 #: Decimals of similarities in files; the ranking is made before rounding.
 DECIMALS = 6
 QUESTION_COLUMNS = (
@@ -86,12 +88,12 @@ class Found:
         """Whether there is no clause to show: no query, or nothing to find."""
         return not any(self.plain.values())
 
-    def lists(self) -> Iterator[tuple[bool, int, list[Clause]]]:
-        """(date-aware, depth, clauses) of every ranking."""
+    def lists(self) -> Iterator[tuple[str, int, list[Clause]]]:
+        """(`rerank`, depth, clauses) of every ranking."""
         for depth, listed in self.plain.items():
-            yield False, depth, listed
+            yield PLAIN, depth, listed
         for depth, entries in self.dated.items():
-            yield True, depth, [entry.clause for entry in entries]
+            yield DATED, depth, [entry.clause for entry in entries]
 
     def to_json(self, main_depth: int) -> dict[str, Any]:
         """The row of `retrieved.jsonl`; `dated` is the date-aware list of the main depth."""
@@ -188,19 +190,18 @@ def retrieve(
 def question_rows(found: Iterable[Found]) -> pd.DataFrame:
     """One row an item, ranking and depth: how many of its gold clauses stand where.
 
-    `rerank` says whether the ranking is the date-aware one. `gold` counts distinct clauses;
-    `first_rank` is empty where none was retrieved.
+    `gold` counts distinct clauses; `first_rank` is empty where none was retrieved.
     """
     out: list[dict[str, Any]] = []
     for row in found:
         gold = set(row.item.source["clause_ids"])
-        for dated, depth, listed in row.lists():
+        for rerank_name, depth, listed in row.lists():
             ranks = [clause.rank for clause in listed if clause.element_id in gold]
             out.append(
                 {
                     "item_id": row.item.item_id,
                     "task": row.item.task,
-                    "rerank": dated,
+                    "rerank": rerank_name,
                     "depth": depth,
                     "gold": len(gold),
                     "found": len(ranks),
@@ -238,9 +239,9 @@ def summarise(frame: pd.DataFrame, embedder: str) -> pd.DataFrame:
     by_task = table.groupby(["rerank", "task", "depth"], as_index=False).agg(how)
     macro = by_task.groupby(["rerank", "depth"], as_index=False).agg(how).assign(task=ALL)
     out = pd.concat([by_task, macro], ignore_index=True).assign(embedder=embedder)
-    order = {name: place for place, name in enumerate((*TASKS, ALL))}
+    order = {name: place for place, name in enumerate((PLAIN, DATED, *TASKS, ALL))}
     out = out.sort_values(
         ["rerank", "task", "depth"],
-        key=lambda column: column.map(order) if column.name == "task" else column,
+        key=lambda column: column if column.name == "depth" else column.map(order),
     )
     return out[list(COLUMNS)].reset_index(drop=True)

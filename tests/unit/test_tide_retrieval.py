@@ -254,8 +254,8 @@ def test_deeper_lists_never_lose_a_gold_clause() -> None:
 
 def test_an_item_without_gold_is_left_out() -> None:
     frame = pd.DataFrame(
-        [["a", "open_ended", False, 5, 0, 0, None, 5, False],
-         ["b", "open_ended", False, 5, 1, 1, 1, 5, False]],
+        [["a", "open_ended", "none", 5, 0, 0, None, 5, False],
+         ["b", "open_ended", "none", 5, 1, 1, 1, 5, False]],
         columns=list(QUESTION_COLUMNS),
     )  # fmt: skip
     table = summarise(frame, "e")
@@ -363,8 +363,8 @@ def test_from_elements_to_statistics(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     table = read_csv(output)
     assert tuple(table.columns) == COLUMNS
-    assert set(table["rerank"]) == {False, True}
-    hit = table.query("task == 'open_ended' and depth == 1 and not rerank").iloc[0]
+    assert set(table["rerank"]) == {"none", "dated"}
+    hit = table.query("task == 'open_ended' and depth == 1 and rerank == 'none'").iloc[0]
     assert (hit["n"], hit["recall"], hit["none_resolved"]) == (2, 0.5, 1)
 
 
@@ -393,7 +393,7 @@ def test_without_date_awareness_there_is_no_dated_list(tmp_path: Path) -> None:
     embed(tmp_path, ELEMENTS)
     search(tmp_path, QUESTIONS, date_aware={**DATE_AWARE, "use": False})
     assert all(not row["dated"] for _, row in iterate_jsonl(tmp_path / "e5.retrieved.jsonl"))
-    assert set(read_csv(tmp_path / "e5.csv")["rerank"]) == {False}
+    assert set(read_csv(tmp_path / "e5.csv")["rerank"]) == {"none"}
 
 
 def test_a_half_written_index_stops_the_run(tmp_path: Path) -> None:
