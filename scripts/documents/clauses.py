@@ -79,7 +79,9 @@ _ORDINAL = (
 _CHAPTER_WORD = r"অধ্যায়|ভাগ|অংশ|খণ্ড|পরিচ্ছেদ"
 _SCHEDULE_WORD = r"তফসিল|তফশিল|পরিশিষ্ট|সংযোজনী|ফরম"
 _COUNT = r"[-–—:\s]*(?:[0-9০-৯]{1,3}|[IVXLC]{1,7}|[A-Z]|[ক-হ])?"
-_LATIN_ORDINAL = r"(?:FIRST|SECOND|THIRD|FOURTH|FIFTH|SIXTH|SEVENTH|EIGHTH|NINTH|TENTH|THE)\s+"
+_LATIN_ORDINAL = (
+    r"(?:THE\s+)?(?:(?:FIRST|SECOND|THIRD|FOURTH|FIFTH|SIXTH|SEVENTH|EIGHTH|NINTH|TENTH)\s+)?"
+)
 _REST = r"(?:\s*[-–—:.\[(].*)?"
 _CHAPTER = re.compile(
     rf"\s*(?:(?:{_ORDINAL})\s+(?:{_CHAPTER_WORD})|(?:{_CHAPTER_WORD})\s*[-–—:]?\s*[0-9০-৯ক-হ]{{1,3}}|"
@@ -88,7 +90,7 @@ _CHAPTER = re.compile(
 )
 _SCHEDULE = re.compile(
     rf"\s*(?:(?:(?:{_ORDINAL})\s+)?(?:{_SCHEDULE_WORD}){_COUNT}|"
-    rf"(?:{_LATIN_ORDINAL})?(?:SCHEDULE|ANNEX(?:URE)?|APPENDIX|FORM)\b{_COUNT}|"
+    rf"{_LATIN_ORDINAL}(?:SCHEDULE|ANNEX(?:URE)?|APPENDIX|FORM)\b{_COUNT}|"
     rf"(?:(?:First|Second|Third|Fourth|Fifth)\s+)?(?:Schedule|Annex(?:ure)?|Appendix)\b{_COUNT}"
     rf"){_REST}\s*"
 )

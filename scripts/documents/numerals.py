@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 BENGALI_DIGITS = "০১২৩৪৫৬৭৮৯"
 BENGALI_CONSONANTS = "কখগঘঙচছজঝঞটঠডঢণতথদধনপফবভমযরলশষসহ"
 BENGALI_VOWELS = "অআইঈউঊঋএঐওঔ"
 LATIN = "abcdefghijklmnopqrstuvwxyz"
+_NUMBERED = re.compile(
+    rf"(?P<digits>[০-৯]{{1,3}}|[0-9]{{1,3}})(?P<tail>[{BENGALI_CONSONANTS}A-Za-z]*)"
+)
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
@@ -67,13 +71,10 @@ def readings(text: str) -> list[Sign]:
     `i` is a roman numeral or a letter, `aa` an insertion after `a` or the letter after `z`; `৩ক` a
     number with an inserted letter. No reading: an empty list.
     """
-    digits = text.rstrip(BENGALI_CONSONANTS + LATIN + LATIN.upper())
-    tail = text[len(digits) :]
-    if digits:
-        if not digits.isdecimal() or len(digits) > 3:
-            return []
-        style = "bengali" if digits[0] in BENGALI_DIGITS else "arabic"
-        return [Sign(style, (number(digits), suffix_place(tail)))]
+    numbered = _NUMBERED.fullmatch(text)
+    if numbered:
+        style = "bengali" if text[0] in BENGALI_DIGITS else "arabic"
+        return [Sign(style, (number(numbered["digits"]), suffix_place(numbered["tail"])))]
     case = "upper" if text.isupper() else "lower"
     lower = text.lower()
     if text not in {lower, text.upper()}:

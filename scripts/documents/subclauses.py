@@ -120,9 +120,9 @@ def _place(mark: Mark, following: str, levels: list[_Level], root: list[Any]) ->
     elif mark.leading and options and not _append(mark, options, levels, most=_GAP):
         sign = first or options[-1]
         again = next((i for i, level in enumerate(levels) if level.style == sign.style), None)
-        if again is None:
+        if again is None or first is None:
             _descend(mark, sign, levels, root)
-        elif first is not None:
+        else:
             del levels[again + 1 :]
             levels[again].place = sign.place
             levels[again].items.append(mark.sign)
