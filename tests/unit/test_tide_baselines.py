@@ -9,7 +9,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tide_questions import CORPUS, DECODING, ITEMS, item, pair, prompts, requests, response
+from tide_questions import (
+    CORPUS,
+    DECODING,
+    ITEMS,
+    item,
+    pair,
+    prompts,
+    requests,
+    response,
+    shipped,
+)
 
 from scripts.files import DataError, iterate_jsonl, write_records
 from scripts.records import Item, Request
@@ -17,7 +27,8 @@ from scripts.tide import build_baseline_answers as rule
 from scripts.tide.answers import read_response
 from scripts.tide.baselines import KINDS, UNKNOWN, baseline_answers, words
 from scripts.tide.explanations import explanation_request
-from scripts.tide.items import build_item
+from scripts.tide.items import build_item, build_items
+from scripts.tide.scoring import right_value
 from scripts.tide.tasks import TASKS
 
 
@@ -177,3 +188,22 @@ def test_the_rule_answers_every_file(tmp_path: Path) -> None:
     job.input.requests = str(tmp_path / "none.jsonl")
     rule.main(job)
     assert before and (tmp_path / "answers.jsonl").read_bytes() == b""
+
+
+def test_shipped_questions_floor_and_ceiling(repository: Path) -> None:
+    pairs, corpus = shipped(repository)
+    items = [each for task in TASKS for each in build_items(pairs, corpus, task)]
+    strict = [each for each in items if TASKS[each.task].kind != "free"]
+    settings = [requests(name, strict, corpus=corpus) for name in ("parametric", "icl")]
+    shares = {}
+    for baseline in KINDS:
+        right = []
+        for asked in settings:
+            rows = baseline_answers(baseline, asked, items, 1)
+            for each, request, row in zip(strict, asked, rows, strict=True):
+                value = read_response(each, response(request, row["text"])).value
+                assert value is not None
+                right.append(value == right_value(each))
+        shares[baseline] = sum(right) / len(right)
+    assert shares["gold_answer"] == 1.0
+    assert all(0.05 < shares[name] < 0.75 for name in ("majority", "uniform", "extractive"))

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tide_questions import CORPUS, ELEMENTS, FIELDS, FIRST, ITEMS, PAIRS, item, pair
+from tide_questions import CORPUS, ELEMENTS, FIELDS, FIRST, ITEMS, PAIRS, item, pair, shipped
 
 from scripts.files import DataError, read_records, write_records
 from scripts.records import Item
 from scripts.tide import build_items as rule
 from scripts.tide.contexts import Corpus
 from scripts.tide.items import anchor, build_item, build_items, gold_dates
-from scripts.tide.rows import Element, QuestionPair
+from scripts.tide.rows import QuestionPair
 from scripts.tide.tasks import TASKS
 
 
@@ -170,12 +170,16 @@ def test_the_rule_writes_the_items_of_its_task(tmp_path: Path) -> None:
 
 
 def test_the_shipped_questions_are_items(repository: Path) -> None:
-    folder = repository / "data/embedded/tide"
-    files = folder / "questions.jsonl", folder / "elements.jsonl"
-    if not all(path.is_file() for path in files):
-        pytest.skip("the shipped questions or their elements are not here")
-    pairs = read_records(files[0], QuestionPair)
-    corpus = Corpus.of(read_records(files[1], Element))
-    for task in TASKS:
-        items = build_items(pairs, corpus, task)
-        assert len(items) == sum(each.task == task for each in pairs) > 0
+    pairs, corpus = shipped(repository)
+    items = [each for task in TASKS for each in build_items(pairs, corpus, task)]
+    assert len(items) == len(pairs) > len(TASKS)
+    assert len({each.item_id for each in items}) == len(items)
+    for each in items:
+        if each.task == "relative_time_qa":
+            assert each.gold["anchor"] is not None
+            assert each.gold["dates"]
+            # The question states where it starts; where it leads must not stand in it.
+            stated = [date["value"] for date in gold_dates(each.inputs["question"])]
+            assert not {date["value"] for date in each.gold["dates"]} & set(stated)
+        if each.task == "event_sorting":
+            assert gold_dates(" ".join(each.inputs["events_shuffled"])) == []

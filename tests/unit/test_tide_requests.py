@@ -26,6 +26,7 @@ from tide_questions import (
     prompts,
     requests,
     retrieved,
+    shipped,
 )
 
 from scripts.files import DataError, dump_line, read_records, write_records
@@ -34,6 +35,7 @@ from scripts.records import Request
 from scripts.tide import build_requests as rule
 from scripts.tide import contexts
 from scripts.tide.contexts import Corpus, Document, pack, shown_documents
+from scripts.tide.items import build_items
 from scripts.tide.requests import Setting, read_retrieved
 from scripts.tide.tasks import TASKS
 
@@ -355,3 +357,14 @@ def test_items_are_those_of_the_corpus() -> None:
     assert item("open_ended").source["documents"] == sorted(
         {CORPUS.by_id[clause].document for clause in item("open_ended").source["clause_ids"]}
     )
+
+
+def test_shipped_documents_stand_whole_in_their_prompts(repository: Path) -> None:
+    pairs, corpus = shipped(repository)
+    items = [each for task in TASKS for each in build_items(pairs, corpus, task)]
+    for each, request in zip(items, requests("icl", items, corpus=corpus), strict=True):
+        documents = shown_documents(system(request))
+        assert [d.name for d in documents] == each.source["documents"]
+        for document in documents:
+            for clause in corpus.by_document[document.name]:
+                assert clause.text.strip() in document.text

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from scripts.files import read_records
 from scripts.records import Item, Judgement, Request, Response
 from scripts.tide.contexts import Corpus
 from scripts.tide.items import build_items
@@ -195,3 +199,19 @@ def votes(of: Item, *, dates: bool = True, meaning: bool = True, **fields: Any) 
 
 def judgement(judge: str, request_id: str, answers: Mapping[str, Any]) -> Judgement:
     return Judgement(request_id, judge, dict(answers), "")
+
+
+def shipped(repository: Path) -> tuple[list[QuestionPair], Corpus]:
+    """The shipped question pairs and the exact clauses of their corpus; skips without them."""
+    folder = repository / "data/embedded/tide"
+    truth = sorted((folder / "truth").glob("*.json"))
+    if not truth or not (folder / "questions.jsonl").is_file():
+        pytest.skip("the shipped questions or the truth of their corpus are not here")
+    elements = []
+    for path in truth:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        for clause in read["clauses"]:
+            fields = {"number": clause["printed"], "title": clause["title"]}
+            number = int(clause["clause_number"].removeprefix("clause_"))
+            elements.append(element(read["document"], number, clause["text"], **fields))
+    return read_records(folder / "questions.jsonl", QuestionPair), Corpus.of(elements)
