@@ -28,7 +28,9 @@ _INSTRUMENT = re.compile(
 # What denies the value that follows within a few words, and what denies the one before.
 _DENIES_NEXT = re.compile(
     r"(?:\bnot\b|n't\b|\bnever\b|\bno longer\b|\binstead of\b|\brather than\b|\bother than\b"
-    r"|\bin place of\b|এর পরিবর্তে|এর বদলে)(?:\W{1,3}[\w\u0980-\u09ff]{1,15}){0,3}\W{0,4}$"
+    r"|\bin place of\b|এর পরিবর্তে|এর বদলে)"
+    # Up to three words without a number or a "but" may stand between.
+    r"(?:\s{1,3}(?!but\b)[^\W\d][\w\u0980-\u09ff]{0,14}){0,3}[\s(\[\"'“‘$]{0,4}$"
 )
 _KEEPS = re.compile(r"\bnot (?:less|more|later|earlier|only|exceed|under|over|below|above|before)")
 _DENIES_BEFORE = re.compile(r"^(?:%|\W|শতাংশ|percent|per cent){0,12}(?:নয়|নহে|না হয়ে)")
