@@ -17,8 +17,9 @@ Place = tuple[int, int]
 _INSERTED = r"(?:\[?[0-9০-৯]{1,4}\[\s*)*\[?"
 _BENGALI = rf"(?P<bengali>[০-৯]{{1,3}})(?P<bengali_suffix>[{BENGALI_CONSONANTS}]{{0,2}})"
 _ARABIC = r"(?P<arabic>[0-9]{1,3})(?P<arabic_suffix>[A-Z]{0,2})"
+# The danda has a double (U+09F7) that is printed the same.
 _START = re.compile(
-    rf"\s*{_INSERTED}(?P<printed>{_BENGALI}\s*।(?!\d)|{_ARABIC}\s*(?:।|\.(?![0-9০-৯.])))\s*"
+    rf"\s*{_INSERTED}(?P<printed>{_BENGALI}\s*[।৷](?!\d)|{_ARABIC}\s*(?:[।৷]|\.(?![0-9০-৯.])))\s*"
 )
 _HEAD_WORD = (
     r"Section|Article|Rule|Regulation|Paragraph|ধারা|অনুচ্ছেদ|বিধি|প্রবিধি|প্রবিধান|"
@@ -95,7 +96,7 @@ _SCHEDULE = re.compile(
     rf"){_REST}\s*"
 )
 _NUKTA = {"\u09df": "\u09af\u09bc", "\u09dc": "\u09a1\u09bc", "\u09dd": "\u09a2\u09bc"}
-_TERMINAL = re.compile(r"[।;:.,—–―-][\s”’\"')\]]*$|[”’)\]]$|\.\.+$")
+_TERMINAL = re.compile(r"[।৷;:.,—–―-][\s”’\"')\]]*$|[”’)\]]$|\.\.+$")
 #: Signs of notes after the end of a sentence.
 _ORNAMENTS = " *†‡§♠♣♥♦¹²³"
 _HEADING_LENGTH = 100
@@ -132,7 +133,7 @@ def is_short_title(line: str) -> bool:
     text = line.strip()
     return (
         0 < len(text) <= _HEADING_LENGTH + 50
-        and not re.search(r"[।;:,—–―.-]$", text)
+        and not re.search(r"[।৷;:,—–―.-]$", text)
         and not re.match(r"\(?[\w]{1,4}\)", text)
         and not re.match(r"[“„\"‘*]", text)
     )
@@ -186,8 +187,10 @@ def is_instrument_number(line: str) -> bool:
 
 
 _DASH = r"[—–―]|--+|-(?=[\s(“\"]|$)"
-_STRONG = re.compile(rf"(?P<title>[^।;:“”\"\[\]]{{1,240}}?)\s*(?:।\s*(?:{_DASH})|\.\s*(?:{_DASH}))")
-_BARE = re.compile(r"(?P<title>[^।;:,.“”\"()\[\]]{1,80}?)\s*[—–―]\s*(?=\S)")
+_STRONG = re.compile(
+    rf"(?P<title>[^।৷;:“”\"\[\]]{{1,240}}?)\s*(?:[।৷]\s*(?:{_DASH})|\.\s*(?:{_DASH}))"
+)
+_BARE = re.compile(r"(?P<title>[^।৷;:,.“”\"()\[\]]{1,80}?)\s*[—–―]\s*(?=\S)")
 _LIST_NEXT = re.compile(r"\((?![0-9০-৯])\w{1,4}\)|\n")
 _NO_TITLE_END = re.compile(r"(?:এর|এ|তে|হইলে|যদি|may|shall|of|in|that|to|by|for|unless)\s*$")
 

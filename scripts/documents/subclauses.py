@@ -19,7 +19,7 @@ _SIGN = re.compile(rf"\((?P<sign>{_LETTERS})\)|^[ \t]*(?P<half>{_LETTERS})\)", r
 _LINE_LEAD = re.compile(r"\s*(?:[0-9০-৯]{0,4}\[\s*)*[*]?\s*")
 #: Inside a line a sign counts only right after one of these.
 _INLINE_LEAD = re.compile(
-    r"(?:[;।:—–―]|(?<!sub)-|[:.।]\s*--?|,\s*(?:যথা|namely)\s*:?-?|[;,]\s*(?:and|or|এবং|বা|অথবা|ও))\s*(?:[0-9]{1,3}\[\s*)?$"
+    r"(?:[;।৷:—–―]|(?<!sub)-|[:.।৷]\s*--?|,\s*(?:যথা|namely)\s*:?-?|[;,]\s*(?:and|or|এবং|বা|অথবা|ও))\s*(?:[0-9]{1,3}\[\s*)?$"
 )
 _AFTER_SENTENCE = re.compile(r"\.\s*$")
 #: So many characters before a sign are looked at.

@@ -62,7 +62,7 @@ def script_of(word: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """The tokens of a text between white space that have a letter or a digit."""
-    return [token for token in text.split() if any(c.isalnum() for c in token)]
+    return [t for t in text.split() if any(c.isalpha() or c.isdecimal() for c in t)]
 
 
 def is_bilingual(english: int, bengali: int) -> bool:

@@ -163,6 +163,7 @@ def test_hierarchy_is_well_formed_on_any_text(text: str) -> None:
     [
         ("১। কথা", "১।", "bengali", (1, 0)),
         ("১২ক । কথা", "১২ক ।", "bengali", (12, 1)),
+        ("১৷ কথা", "১৷", "bengali", (1, 0)),
         ("4. Text", "4.", "arabic", (4, 0)),
         ("4A. Text", "4A.", "arabic", (4, 1)),
         ("4। কথা", "4।", "arabic", (4, 0)),
