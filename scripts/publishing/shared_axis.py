@@ -47,9 +47,9 @@ def values(frames: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], float]:
         frame = _checked("tokens_summary", frames["syntaxbench"], "model condition n")
         check_columns("tokens_summary", frame, ("characters_per_token",))
         weighted = frame.assign(total=frame["characters_per_token"] * frame["n"])
-        sums = weighted.groupby(["model", "condition"])[["total", "n"]].sum()
-        for (model, condition), row in sums.iterrows():  # type: ignore[misc]
-            out[model, condition] = float(row["total"] / row["n"])
+        sums = weighted.groupby(["model", "condition"], as_index=False)[["total", "n"]].sum()
+        for each in sums.to_dict("records"):
+            out[str(each["model"]), str(each["condition"])] = float(each["total"] / each["n"])
     if "multitempbench" in frames:
         frame = _checked("mdfr", frames["multitempbench"], "model language calendar mdfr")
         means = frame.dropna(subset=["mdfr"]).groupby(["model", "language"])["mdfr"].mean()
@@ -60,10 +60,10 @@ def values(frames: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], float]:
                 out[str(model), "mdfr_en"] = float(by_language["en"])
     if "tide" in frames:
         frame = _checked("tokens", frames["tide"], "model tax_words tax_characters")
-        for row in frame.to_dict("records"):
+        for each in frame.to_dict("records"):
             for key in ("tax_words", "tax_characters"):
-                if pd.notna(row[key]):
-                    out[str(row["model"]), key] = float(row[key])
+                if pd.notna(each[key]):
+                    out[str(each["model"]), key] = float(each[key])
     return out
 
 
@@ -86,7 +86,7 @@ def build(entries: Sequence[Mapping[str, Any]], frames: Mapping[str, pd.DataFram
         rows.append(Row((str(entry["label"]),), tuple(cells)))
     return Table(
         "shared_axis",
-        "One tokenizer seen by every benchmark. Characters per token on the strings of SyntaxBench; "
+        "One tokenizer seen by every benchmark. Characters per token on SyntaxBench's strings; "
         "mean date fragmentation on MultiTempBench (0: dates stay whole); tokens of a Bengali word "
         "or character in TIDE's documents over those of an English one (1: no tax).",
         ("Model",),
