@@ -13,6 +13,7 @@ from scripts.dates import legal_dates
 from scripts.files import DataError
 from scripts.records import Item
 from scripts.tide.contexts import Corpus
+from scripts.tide.pair_checks import canonical
 from scripts.tide.rows import QuestionPair
 from scripts.tide.tasks import TASKS
 
@@ -82,7 +83,7 @@ def _check_shown(pair: QuestionPair, name: str) -> None:
         texts = value if isinstance(value, list) else []
         if len(texts) < 2 or not all(isinstance(text, str) and text.strip() for text in texts):
             raise _wrong(pair, f"{name} must be a list of two texts or more")
-        if len({" ".join(text.split()) for text in texts}) < len(texts):
+        if len(set(map(canonical, texts))) < len(texts):
             raise _wrong(pair, f"{name} holds the same text twice")
     elif not isinstance(value, str) or not value.strip():
         raise _wrong(pair, f"{name} must be a text")
@@ -129,7 +130,7 @@ def _choice(pair: QuestionPair) -> dict[str, Any]:
     index, options = pair.fields["answer_index"], pair.fields["options"]
     if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(options):
         raise _wrong(pair, f"answer_index {index!r} names none of {len(options)} options")
-    if " ".join(_answer(pair).split()) != " ".join(options[index].split()):
+    if canonical(_answer(pair)) != canonical(options[index]):
         raise _wrong(pair, f"answer is not option {index}")
     answer = _answer(pair)
     return {"answer": answer, "answer_index": index, "dates": gold_dates(answer), **_kept(pair)}
@@ -137,12 +138,12 @@ def _choice(pair: QuestionPair) -> dict[str, Any]:
 
 def _order(pair: QuestionPair) -> dict[str, Any]:
     """`order`: indices into `events_shuffled`; `event_dates`: the dates in that order."""
-    events = [" ".join(text.split()) for text in pair.fields["events_shuffled"]]
+    events = [canonical(text) for text in pair.fields["events_shuffled"]]
     key = pair.fields["answer_ordered"]
     rows = key if isinstance(key, list) else []
     if not all(isinstance(row, Mapping) and set(row) == {"event", "date"} for row in rows):
         raise _wrong(pair, "answer_ordered must be a list of {event, date}")
-    ordered = [" ".join(str(row["event"]).split()) for row in rows]
+    ordered = [canonical(str(row["event"])) for row in rows]
     if sorted(ordered) != sorted(events):
         raise _wrong(pair, "answer_ordered does not hold the same events as events_shuffled")
     dates = [legal_dates.read_date(str(row["date"])) for row in rows]
@@ -151,8 +152,9 @@ def _order(pair: QuestionPair) -> dict[str, Any]:
         raise _wrong(pair, "answer_ordered needs one date for every event")
     if values != sorted(values) or values[-1].startswith(values[0]):
         raise _wrong(pair, "the dates of answer_ordered do not rise")
+    told = [f"{value}: {row['event']}" for value, row in zip(values, rows, strict=True)]
     return {
-        "answer": "; ".join(f"{v}: {e}" for v, e in zip(values, ordered, strict=True)),
+        "answer": "; ".join(told),
         "order": [events.index(event) for event in ordered],
         "event_dates": values,
         "dates": [

@@ -120,6 +120,16 @@ def test_a_wrong_pair_is_named(wrong: QuestionPair, message: str) -> None:
     assert wrong.question_id in str(raised.value)
 
 
+def test_an_answer_may_be_written_otherwise_than_its_option() -> None:
+    built = build_item(pair("temporal_mcq", answer="sro ২/2025 (3 June 2025)."), CORPUS)
+    assert built.gold["answer_index"] == 1 and built.gold["dates"][0]["value"] == "2025-06-03"
+    key = [
+        {**row, "event": f" {row['event'].upper()}"}
+        for row in FIELDS["event_sorting"]["answer_ordered"]
+    ]
+    assert build_item(pair("event_sorting", answer_ordered=key), CORPUS).gold["order"] == [1, 2, 0]
+
+
 def test_two_questions_that_ask_the_same_are_an_error() -> None:
     other = pair("open_ended", answer="Another answer.")
     with pytest.raises(DataError, match="asks the same as"):
