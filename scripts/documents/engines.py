@@ -45,7 +45,11 @@ mupdf.TOOLS.mupdf_display_warnings(False)
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as an engine gave it. `glyphs` (one string a glyph) only where the engine has them."""
+    """A word as an engine gave it.
+
+    `glyphs` has one string a glyph as it is drawn (a character where PyMuPDF gives those), with the
+    font of each in `fonts`; both are empty where an engine does not tell.
+    """
 
     text: str
     box: Box
@@ -100,7 +104,15 @@ def read_pymupdf(page: Any) -> Reading:
     for block in page.get_text("rawdict", flags=flags)["blocks"]:
         for line in block.get("lines", ()):
             glyphs = [
-                Word(char["c"], seen(char["bbox"], turn), span["size"], bold, span["font"])
+                Word(
+                    char["c"],
+                    seen(char["bbox"], turn),
+                    span["size"],
+                    bold,
+                    span["font"],
+                    (char["c"],),
+                    (span["font"],),
+                )
                 for span in line["spans"]
                 for bold in [_is_bold(span["flags"], span["font"])]
                 for char in span["chars"]
@@ -157,13 +169,15 @@ class Trace:
 
     `hidden` is the share of glyphs drawn invisibly: the text layer that an OCR program lays over
     a scan is invisible throughout. `rephs` is the largest number of glyphs of one font that stand
-    for `র্`: with two, a reph cannot be told from a ra-phala.
+    for `র্`: with two, a reph cannot be told from a ra-phala. Without `embedded` fonts the boxes
+    are those of substitutes.
     """
 
     words: tuple[Word, ...]
     glyphs: int
     hidden: float
     rephs: int = 1
+    embedded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +220,14 @@ def read_trace(page: Any) -> Trace:
             glyphs.append(_placed(word, mupdf.Point(origin) * turn, ahead))
     words = tuple(joined(run) for run in _runs(glyphs))
     share = hidden / len(glyphs) if glyphs else 0.0
-    return Trace(words, len(glyphs), share, max(map(len, rephs.values()), default=1))
+    return Trace(
+        words, len(glyphs), share, max(map(len, rephs.values()), default=1), _embedded(page)
+    )
+
+
+def _embedded(page: Any) -> bool:
+    """Whether every font of the page is in the file (the glyphs of a Type 3 font always are)."""
+    return all(font[1] != "n/a" or font[2] == "Type3" for font in page.get_fonts())
 
 
 def _placed(word: Word, origin: Any, ahead: Any) -> _Drawn:

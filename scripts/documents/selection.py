@@ -88,6 +88,11 @@ class Candidate:
         return any(name != "unicode_nfc" for name in self.repairs)
 
     @property
+    def legacy(self) -> bool:
+        """Whether words were converted from a legacy encoding."""
+        return "bijoy_to_unicode" in self.repairs
+
+    @property
     def weight(self) -> int:
         """How far the repairs go: 0 none, 1 spaces only, 2 letters put in another order."""
         if {"visual_order", "bijoy_to_unicode"} & set(self.repairs):
@@ -182,8 +187,8 @@ def candidates(readings: Sequence[Reading], trace: Trace, order: str) -> list[Ca
     """
     words, wrong = visual_order(trace.words)
     doubt = _Doubt(order, _tokens(trace.words) - _tokens(words), _tokens(words))
-    # Boxes of hidden text are those of an OCR program, not of glyphs.
-    drawn = trace.words if trace.hidden < HIDDEN else ()
+    # Boxes of hidden text are those of an OCR program, and of absent fonts those of substitutes.
+    drawn = trace.words if trace.hidden < HIDDEN and trace.embedded else ()
     out: list[Candidate] = []
     for reading in readings:
         count = count_characters(reading.text)
@@ -203,9 +208,14 @@ def candidates(readings: Sequence[Reading], trace: Trace, order: str) -> list[Ca
     count = sum(count_characters(word.text) for word in trace.words)
     names = ["spaces_from_boxes"]
     if has_bijoy(trace.words):
-        words, wrong = bijoy_converted(trace.words)
-        names.append("bijoy_to_unicode")
-    elif order == "visual":
+        # Where the font is not embedded the boxes are those of another one: the engines' own words
+        # are converted too.
+        out += [
+            _converted(each.engine, each.words, (), count_characters(each.text))
+            for each in readings
+        ]
+        return [*out, _converted("pymupdf", trace.words, names, count)]
+    if order == "visual":
         names.append("visual_order")
     else:
         words, wrong = trace.words, 0
@@ -244,6 +254,12 @@ class _Doubt:
             else f"nothing tells the order of {doubtful.total()} Bengali words"
         )
         return replace(candidate, problem=problem)
+
+
+def _converted(engine: str, words: Words, names: Sequence[str], count: int) -> Candidate:
+    words, wrong = bijoy_converted(words)
+    repairs = (*names, "bijoy_to_unicode")
+    return _candidate(engine, words, repairs, misplaced=wrong, characters_in=count)
 
 
 def _reordered(reading: Reading, count: int) -> Candidate:
@@ -330,7 +346,7 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
     best, agreement, reason = min(judged, key=rank)
     if best.problem:
         # None is sound: what the drawn glyphs lack says most.
-        best = next((each for each in found if each.boxed), best)
+        best = next((each for each in found if each.legacy or each.boxed), best)
     return Choice(best, best.problem or reason, agreement)
 
 
@@ -339,8 +355,10 @@ def _confirmation(
 ) -> tuple[float, str]:
     """(share of words in common with the nearest other reading, why that is not enough)."""
     others = [other for other in found if other.engine != each.engine]
-    if "bijoy_to_unicode" in each.repairs:
-        return 1.0, ""
+    if each.legacy:
+        others = [other for other in found if other.legacy and other is not each]
+        words = max((in_common(each, other) for other in others), default=0.0)
+        return words, "" if words >= WORDS_AGREE else _disagree(words)
     if len(set(engines)) == 1 or not others:
         return _confirmation_by_glyphs(each, found)
     if each.problem:
@@ -350,7 +368,11 @@ def _confirmation(
     letters = max(overlap(each.letters, other.letters) for other in others)
     if words >= WORDS_AGREE or (each.spaced and letters >= LETTERS_AGREE):
         return words, ""
-    return words, f"the engines disagree: {100 * words:.1f} % of the words in common"
+    return words, _disagree(words)
+
+
+def _disagree(words: float) -> str:
+    return f"the engines disagree: {100 * words:.1f} % of the words in common"
 
 
 def _confirmation_by_glyphs(each: Candidate, found: Sequence[Candidate]) -> tuple[float, str]:

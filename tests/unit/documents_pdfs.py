@@ -11,7 +11,7 @@ import pymupdf
 ENGINES = ["pymupdf", "pdftotext", "pdfium"] if shutil.which("pdftotext") else ["pymupdf", "pdfium"]
 EMBEDDED = Path(__file__).resolve().parents[2] / "data" / "embedded" / "tide"
 
-PAGE = """%PDF-1.4
+PAGE = """%%PDF-1.4
 1 0 obj
 <</Type /Catalog /Pages 2 0 R>>
 endobj
