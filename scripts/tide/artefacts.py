@@ -103,7 +103,12 @@ def context_params(config: Mapping[str, Any]) -> dict[str, Any]:
             "embedders": embedders,
             "embedder": retrieval["embedder"],
             "depth": retrieval["depth"],
-            "ablation": {"embedders": list(ablation["embedders"]), "depths": ablation["depths"]},
+            "ablation": {
+                "embedders": list(ablation["embedders"]),
+                "depths": ablation["depths"],
+                "models": ablation.get("models"),
+            },
+            "exact_below": part["statistics"]["exact_below"],
             "date_aware": retrieval["date_aware"]["use"],
             "council": judges,
             "date_weight": part["judging"]["date_weight"],
