@@ -43,6 +43,8 @@ _NUMBERED_PAGES = 0.3
 _FULL = 0.85
 #: A line that begins so far across is centred: it has room on both sides.
 _CENTRED = 0.15
+#: A page of so many lines shows its own edges (it may be wider than others).
+_MANY_LINES = 10
 #: Lines of fewer characters fill no column.
 _NARROWEST = 30
 #: A word may be so much wider than its share of its line's characters.
@@ -92,7 +94,8 @@ def flow(pages: Sequence[Page]) -> Flow:
     doubled: list[str] = []
     usable = [page for page in pages if page.status in USABLE]
     running, numbering = _running_lines(usable), _page_numbers(usable)
-    edges, size = _edges_of_text(usable), _body_size(usable)
+    printed = [page for page in usable if page.status != "vision"]
+    edges, size = _edges_of_text(printed), _body_size(printed)
     for page in usable:
         tables = [_table_block(page.page, table) for table in page.tables if table["rows"]]
         lines: list[Block] = []
@@ -103,7 +106,7 @@ def flow(pages: Sequence[Page]) -> Flow:
                 doubled.append(line["text"])
             else:
                 lines.append(_line_block(page.page, line))
-        lines = _with_fullness(lines, edges)
+        lines = _with_fullness(lines, _edges_on(page, edges))
         blocks += _merge(_with_roles(lines, running, numbering, page.page, size), tables)
     return Flow(blocks, doubled)
 
@@ -121,15 +124,22 @@ def _line_block(page: int, line: dict[str, Any]) -> Block:
 
 
 def _edges_of_text(pages: Sequence[Page]) -> tuple[float, float]:
-    """Left and right edge of the document's text; zeros where boxes tell nothing.
-
-    A model that reads pictures gives no places: its lines all have the same edges.
-    """
+    """Left and right edge of the text of pages; zeros where boxes tell nothing."""
     boxes = [_box(line) for page in pages for line in page.lines if line["text"].strip()]
     rights = [box[2] for box in boxes]
     if len(set(rights)) < min(2, len(rights)):
         return 0.0, 0.0
     return min((box[0] for box in boxes), default=0.0), max(rights, default=0.0)
+
+
+def _edges_on(page: Page, document: tuple[float, float]) -> tuple[float, float]:
+    """Left and right edge of a page's text: its own where it has many lines, else the document's.
+
+    A model that reads pictures gives no places: its lines all have the same edges, and none count.
+    """
+    if page.status == "vision":
+        return 0.0, 0.0
+    return _edges_of_text([page]) if len(page.lines) >= _MANY_LINES else document
 
 
 def _with_fullness(lines: list[Block], edges: tuple[float, float]) -> list[Block]:
@@ -211,12 +221,17 @@ def _edges(lines: Iterable[str]) -> list[str]:
     return every[:_EDGE] + every[max(_EDGE, len(every) - _EDGE) :]
 
 
+def _is_prose(text: str) -> bool:
+    """Whether a line is numbered like a clause or ends like a sentence: no running header does."""
+    return bool(_NUMBERED.match(text)) or text.rstrip().endswith(("।", ";", ":", ","))
+
+
 def _running_lines(pages: Sequence[Page]) -> frozenset[str]:
     """Masked lines that stand at the edge of at least two pages and of half of them."""
     count: Counter[str] = Counter()
     for page in pages:
         edges = _edges(line["text"] for line in page.lines)
-        count.update({_mask(text) for text in edges if not _NUMBERED.match(text)})
+        count.update({_mask(text) for text in edges if not _is_prose(text)})
     least = max(2, len(pages) / 2)
     return frozenset(text for text, n in count.items() if n >= least and _LETTER.search(text))
 
@@ -244,7 +259,7 @@ def _is_furniture(text: str, page: int, running: frozenset[str], numbering: froz
         return True
     dated = page > 1 or bool(_DIGIT.search(text))
     gazette = bool(_GAZETTE.search(text)) and len(text) < 100 and dated
-    return gazette or (_mask(text) in running and not _NUMBERED.match(text))
+    return gazette or (_mask(text) in running and not _is_prose(text))
 
 
 def _with_roles(

@@ -127,7 +127,8 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     coefficient of variation of length, sample standard deviation (n - 1) over mean.
     `english_letters` and `english_words` are shares of the pooled letters and words that have a
     script; `english_words_median` is the median of the documents' own shares. `bilingual` is a
-    share of the documents with both scripts, the other shares are of all. A figure that no document
+    share of the documents with both scripts, the other shares are of all. A document that could not
+    be read counts with no words. A figure that no document
     allows (no words, one document's variation) is missing.
     """
     rows = [

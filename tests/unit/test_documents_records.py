@@ -492,6 +492,24 @@ def test_empty_and_failed_documents() -> None:
         assert account(made, record).characters == 0
 
 
+def test_pages_read_from_pictures_have_no_places() -> None:
+    texts_ = ["১। এই বিধান সকল আমদানিকারকের জন্য প্রযোজ্য হইবে এবং বোর্ড", "লিখিত আদেশ দিবে।", "২। দুই।"]
+    printed, read = page(1, *texts_), page(2, *texts_, status="vision")
+    for entry in read.lines:
+        entry["bbox"] = [0.0, entry["bbox"][1], 600.0, entry["bbox"][3]]
+    for made in ([printed], [read], [printed, read]):
+        found = clauses(build_record(made, ENTRY))
+        assert {c["text"] for c in found} == {f"{texts_[0]} {texts_[1]}", texts_[2]}
+
+
+def test_wide_page_among_narrow_ones() -> None:
+    long = "১। এই বিধান সকল আমদানিকারকের জন্য প্রযোজ্য হইবে এবং বোর্ড"
+    wide = page(2, "২। দুই।")
+    wide.lines[0]["bbox"][2] = 900.0
+    narrow = page(1, *["প্রজ্ঞাপন"] * 8, long, "লিখিত আদেশ দিবে।")
+    assert clauses(build_record([narrow, wide], ENTRY))[0]["text"] == f"{long} লিখিত আদেশ দিবে।"
+
+
 def test_unread_page_between_read_ones() -> None:
     made = [page(1, "1. One."), page(2, "x", status="needs_ocr"), page(3, "2. Two.")]
     record = build_record(made, ENTRY)
