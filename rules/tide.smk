@@ -122,7 +122,9 @@ rule tide_build_requests:
         embedder=lambda wildcards: tide_retriever(wildcards)[0],
         depth=lambda wildcards: tide_retriever(wildcards)[1],
         decoding=narrow(TIDE["decoding"], "temperature", "top_p", "repetition_penalty"),
+        jurisdiction=TIDE["jurisdiction"],
         constrained=TIDE["constrained"],
+        reasoning_characters=TIDE["reasoning_characters"],
         context_characters=TIDE["context_characters"],
         code=code_digest("scripts/tide/build_requests.py"),
     script:
