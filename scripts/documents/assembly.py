@@ -25,7 +25,10 @@ from scripts.documents.clauses import (
 from scripts.documents.numbering import Plan, plan
 from scripts.documents.table_merging import Table
 
-_LIST_SIGN = re.compile(r"\s*(?:[0-9০-৯]{0,4}\[\s*)*\(?[\w]{1,4}\)")
+_LIST_SIGN = re.compile(
+    r"\s*(?:[0-9০-৯]{0,4}\[\s*)*(?:\((?:[0-9০-৯]{1,3}[ক-হA-Za-z]{0,2}|[a-zA-Zক-হঅ-ঔ]{1,4})\)"
+    r"|(?:[0-9০-৯]{1,2}|[a-zA-Zক-হঅ-ঔ]{1,2}|[ivx]{1,4})\))"
+)
 _NOTE_MARK = re.compile(r"\s*(?:[*†‡§¹²³⁰⁴-⁹]|\[?[0-9০-৯]{1,3}\]?[.।\s])")
 _HYPHENATED = re.compile(r"[^\s\d—–-]-$")
 _QUOTE = re.compile(r"[“„\"]|‘‘")
@@ -42,7 +45,9 @@ _LABEL = re.compile(r"\W*(?:তারিখ|বিষয়|বিষয়|য�
 _DATED = re.compile(r"(?:বঙ্গাব্দ|খ্রিস্টাব্দ|খ্রিষ্টাব্দ|(?<!\d)(?:19|20)\d\d)\W*$")
 #: Words with which an instrument without numbered clauses orders something.
 _OPERATIVE = re.compile(
-    r"করিল|করিলেন|করা হইল|করা হলো|হইবে|প্রদান করা|\b(?:shall|hereby|is pleased to)\b", re.I
+    r"করিল|করিলেন|করা হইল|করা হলো|হইবে|প্রদান করা"
+    r"|\b(?:shall|hereby|is pleased to|(?:is|are) (?:required|directed|requested) to)\b",
+    re.I,
 )
 _HEADING_LINES = 3
 _NAME_LENGTH = 60
@@ -65,7 +70,8 @@ class Line:
 class Item:
     """An item that is being filled. `start` is the numeral of a numbered clause.
 
-    `lead`: how many lines at the start are a heading that is printed above the numeral.
+    `lead`: how many lines at the start are a heading that is printed above the numeral. `titled`:
+    it heads a part of the document; `closing`: it is a signature block or a list of copies.
     """
 
     type: str
@@ -74,6 +80,7 @@ class Item:
     start: Start | None = None
     lead: int = 0
     titled: bool = False
+    closing: bool = False
 
     @property
     def tables(self) -> list[Table]:
@@ -139,8 +146,7 @@ def assemble(flow: Sequence[Block | Table]) -> list[Item]:
         else:
             _take_line(walk, entry, index)
             walk.previous = entry
-    if not walk.clauses():
-        _number_operative_paragraphs(walk)
+    _gather_operative_text(walk.items)
     return [item for item in walk.items if item.lines]
 
 
@@ -209,7 +215,7 @@ def _closes(walk: _Walk, block: Block, kind: str, index: int) -> bool:
             return False
         before = walk.previous
         return before is None or block.bold or not before.full or is_terminated(before.text)
-    return kind in {"order", "copies", "imprint"} and walk.current is not None
+    return kind in {"order", "copies"} and walk.current is not None
 
 
 def _open_signature(walk: _Walk, block: Block) -> None:
@@ -229,7 +235,8 @@ def _open_signature(walk: _Walk, block: Block) -> None:
         and item.lines[-1].page_end == block.page
     ):
         names.insert(0, item.lines.pop())
-    walk.open(Item("metadata", "document", [*names, _line(block)]), "signature")
+    item = Item("metadata", "document", [*names, _line(block)], closing=True)
+    walk.open(item, "signature")
 
 
 def _continue(walk: _Walk, block: Block) -> None:
@@ -323,10 +330,23 @@ def _introducer(walk: _Walk) -> Item:
     return next((c for c in reversed(clauses) if _SCHEDULE_WORD.search(c.text())), clauses[-1])
 
 
-def _number_operative_paragraphs(walk: _Walk) -> None:
-    """In a document without numbered clauses, the paragraphs that order something are clauses."""
-    for item in walk.items:
-        if item.category == "document" and not _is_title(item) and not item.titled:
-            text = item.text()
-            if _OPERATIVE.search(text) and not any(signature_kind(x.text) for x in item.lines):
-                item.type, item.category = "clause", ""
+def _gather_operative_text(items: list[Item]) -> None:
+    """Make one clause of the text that orders something before the first numeral, if that is not 1.
+
+    Many orders have no numbered clause, or print their first paragraph without its number and go on
+    with ২। The clause runs from the first paragraph that orders something to the first numeral.
+    """
+    numbered = next((n for n, item in enumerate(items) if item.start), len(items))
+    if numbered < len(items):
+        start = items[numbered].start
+        if start is not None and start.place[0] == 1:
+            return
+    clause: Item | None = None
+    for item in items[:numbered]:
+        if item.category == "page" or item.titled or item.closing or not item.lines:
+            continue
+        if clause is not None:
+            clause.lines += item.lines
+            item.lines = []
+        elif item.type == "clause" or (not _is_title(item) and _OPERATIVE.search(item.text())):
+            item.type, item.category, clause = "clause", "", item

@@ -25,7 +25,9 @@ _PAGE_NUMBER = re.compile(
     r"|\s*[০-৯0-9]{1,4}\s*(?:/|of)\s*[০-৯0-9]{1,4}\s*|\s*[-–—]+\s*[০-৯0-9]{1,6}\s*[-–—]+\s*",
     re.I,
 )
-_IMPRINT = re.compile(r"bgpress|\bPrinted (?:and published )?by\b|^\s*(?:মুদ্রক|website\s*:)", re.I)
+_IMPRINT = re.compile(
+    r"bgpress|\bPrinted (?:and published )?by\b|^\s*(?:মুদ্রক|মূল্য\s*[:ঃ]\s*টাকা)", re.I
+)
 _GAZETTE = re.compile(r"গেজেট|\bGazette\b", re.I)
 _DIGIT = re.compile(r"\d")
 _NOTE_MARK = re.compile(r"\s*(?:[*†‡§]+|[¹²³⁰⁴-⁹]+|\[[0-9০-৯]{1,3}\])\s*\S")

@@ -477,6 +477,46 @@ def test_document_without_numbered_clauses() -> None:
     ]
 
 
+def test_order_whose_first_paragraph_has_no_number() -> None:
+    record = record_of(
+        [
+            "প্রজ্ঞাপন",
+            "তারিখ, ২৮ জ্যৈষ্ঠ ১৪২৭ বঙ্গাব্দ/১১ জুন ২০২০ খ্রিস্টাব্দ",
+            "এস.আর.ও নং ১৮২-আইন/২০২০/শুল্ক—Customs Act, 1969 (Act No. IV of",
+            "1969) এর section 19 এর ক্ষমতাবলে সরকার নিম্নরূপ সংশোধন করিল, যথা:—",
+            "উপরি-উক্ত প্রজ্ঞাপনের—",
+            "(ক) TABLE এর ক্রমিক নং ৩ বিলুপ্ত হইবে; এবং",
+            "(খ) নিম্নরূপ ক্রমিক সংযোজিত হইবে, যথা:—",
+            table(HEAD, ("৪", "8445.11.00", "৫%")),
+            "( ৫৬৭৮ )",
+            "মূল্য : টাকা ৪.০০",
+        ],
+        ["৫৬৭৯", GAZETTE, "২। ইহা ১ জুলাই, ২০২০ তারিখে কার্যকর হইবে।", "রাষ্ট্রপতির আদেশক্রমে", "সচিব।"],
+    )
+    first, second = clauses(record)
+    assert first["text"].startswith(
+        "এস.আর.ও নং ১৮২-আইন/২০২০/শুল্ক—Customs Act, 1969 (Act No. IV of 1969)"
+    )
+    assert first["text"].endswith("(খ) নিম্নরূপ ক্রমিক সংযোজিত হইবে, যথা:—\n[TABLE_1]")
+    assert first["subclause_hierarchy"] == ["ক", "খ"]
+    assert second["text"] == "২। ইহা ১ জুলাই, ২০২০ তারিখে কার্যকর হইবে।"
+    assert texts(record, "document")[-1] == "রাষ্ট্রপতির আদেশক্রমে\nসচিব।"
+    assert texts(record, "page")[:2] == ["( ৫৬৭৮ )", "মূল্য : টাকা ৪.০০"]
+
+
+def test_recital_before_a_first_clause_stays_metadata() -> None:
+    record = record_of(["The Board is pleased to direct as follows:—", "1. One.", "2. Two."])
+    assert len(clauses(record)) == 2
+    assert texts(record, "document") == ["The Board is pleased to direct as follows:—"]
+
+
+def test_letter_with_a_web_address_at_its_head() -> None:
+    record = record_of(
+        ["website: www.example.org", "Circular No. 2", "Banks are required to report."]
+    )
+    assert [c["text"] for c in clauses(record)] == ["Banks are required to report."]
+
+
 def test_empty_and_failed_documents() -> None:
     blank = page(1, status="empty")
     scan = page(1, "Avgvi †mvbvi evsjv", status="needs_ocr")
