@@ -145,7 +145,8 @@ def _open(path: Path | str) -> Any:
     try:
         pdf = mupdf.open(str(path), filetype="pdf")
     except (RuntimeError, ValueError) as error:
-        raise UnreadablePdfError(f"{name}: corrupt ({_said(error)}); fetch it again") from error
+        said = _said(error, path)
+        raise UnreadablePdfError(f"{name}: corrupt ({said}); fetch it again") from error
     if pdf.needs_pass:
         pdf.close()
         raise UnreadablePdfError(f"{name}: encrypted; give a file without a password")
@@ -155,8 +156,12 @@ def _open(path: Path | str) -> Any:
     return pdf
 
 
-def _said(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+def _said(error: BaseException, path: Path | str) -> str:
+    """The first line of an error, without the folders of this machine."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    for name in (str(path), str(Path(path).resolve())):
+        text = text.replace(name, Path(path).name)
+    return text[:160]
 
 
 def _notes(pdf: Any) -> list[str]:
@@ -185,7 +190,8 @@ def _read_pages(
         try:
             material = sources.material(number)
         except (RuntimeError, ValueError) as error:
-            out.pages.append(_failed(out.document, number, f"page unreadable: {_said(error)}"))
+            said = f"page unreadable: {_said(error, path)}"
+            out.pages.append(_failed(out.document, number, said))
             continue
         found = page_evidence(material.trace)
         total += found
@@ -223,7 +229,7 @@ class _Sources:
 
     def _leave_out(self, engine: str, error: BaseException) -> None:
         self.engines.remove(engine)
-        said = _said(error).removeprefix(f"{self.path}: ")
+        said = _said(error, self.path).removeprefix(f"{Path(self.path).name}: ")
         self.notes.append(f"{engine} was left out ({said})")
 
     def material(self, number: int) -> _PageMaterial:
@@ -256,7 +262,7 @@ class _Sources:
             try:
                 return read_pdfium(self.pdfium, number - 1)
             except (RuntimeError, ValueError, OSError) as error:
-                raise EngineError(f"page {number}: {_said(error)}") from error
+                raise EngineError(f"page {number}: {_said(error, self.path)}") from error
         if number not in self.poppler:
             last = min(number + _CHUNK - 1, len(self.pdf))
             timeout = _SECONDS + _SECONDS_PER_PAGE * (last - number + 1)
