@@ -17,7 +17,7 @@ from scripts.records import Request, canonical_digest
 from scripts.tide.construction_prompts import ConstructionPrompts
 from scripts.tide.generator import Ask
 from scripts.tide.pair_checks import FIELD_SCHEMAS, duplicate_key, first_failure, task_schema
-from scripts.tide.provisions import Corpus
+from scripts.tide.provisions import Corpus, spread
 from scripts.tide.replies import object_schema, read_reply, shape_problem
 from scripts.tide.rows import EntityRow, QuestionPair, Thread
 from scripts.tide.shown_text import one_line
@@ -268,37 +268,11 @@ def _context(
 def stratified_sample(thread: Thread, corpus: Corpus, size: int) -> list[str]:
     """At most `size` provisions of a thread in order of time, spread over its dates.
 
-    The earliest and the latest are always among them. The others come date by date in turn, dates
-    in an order that halves the gaps, so that any size leaves them spread. DataError below two.
+    The earliest and the latest are always among them. DataError below two.
     """
     if size < 2:
         raise DataError(f"sampled_elements must be at least 2, not {size}")
-    ordered = corpus.ordered(thread.element_ids)
-    if len(ordered) <= size:
-        return ordered
-    by_date: dict[str, list[str]] = {}
-    for element_id in ordered:
-        by_date.setdefault(corpus.date(element_id), []).append(element_id)
-    chosen = dict.fromkeys((ordered[0], ordered[-1]))
-    groups = [list(by_date.values())[n] for n in _halving(len(by_date))]
-    for level in range(max(map(len, groups))):
-        for group in groups:
-            if level < len(group) and len(chosen) < size:
-                chosen.setdefault(group[level])
-    return corpus.ordered(chosen)
-
-
-def _halving(count: int) -> list[int]:
-    """0 to count - 1: the ends first, then the middle of what is left, and so on."""
-    order = list(dict.fromkeys((0, count - 1)))
-    gaps = [(0, count - 1)]
-    while gaps:
-        low, high = gaps.pop(0)
-        middle = (low + high) // 2
-        if middle not in (low, high):
-            order.append(middle)
-            gaps += [(low, middle), (middle, high)]
-    return order
+    return corpus.ordered(spread(thread.element_ids, corpus)[:size])
 
 
 # Shipped ----------------------------------------------------------------------------------------

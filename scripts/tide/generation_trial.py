@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import yaml
 from scripts.files import DataError, read_records
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.generation import Generated, generate
-from scripts.tide.generator import GREEDY, open_generator
+from scripts.tide.generator import GREEDY, Ask, open_generator
 from scripts.tide.provisions import Corpus
 from scripts.tide.rows import Element, EntityRow, Thread
 from scripts.tide.tasks import TASKS
@@ -65,11 +66,16 @@ def trial(chosen: argparse.Namespace) -> Generated:
             Corpus(read_records(chosen.folder / "elements.jsonl", Element)),
             read_records(chosen.folder / "construction" / "entities.jsonl", EntityRow),
             load_prompts(ROOT / "scripts" / "tide" / "prompts_construction.yaml"),
-            model.ask,
+            _free(model.ask) if chosen.free else model.ask,
             origin=model.name,
             sampled_elements=chosen.sampled_elements,
             decoding=GREEDY,
         )
+
+
+def _free(ask: Ask) -> Ask:
+    """Ask without a schema that the model would be held to."""
+    return lambda requests: ask([replace(each, response_schema=None) for each in requests])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -85,6 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--config", type=Path, default=ROOT / "config.yaml")
     parser.add_argument("--weights", type=Path, default=Path("results/models"))
     parser.add_argument("--store", type=Path, default=Path("results/store/tide_trial"))
+    parser.add_argument("--free", action="store_true", help="do not hold the model to a schema")
     parser.add_argument("--rows", action="store_true", help="also print every rejection")
     chosen = parser.parse_args(arguments)
     try:

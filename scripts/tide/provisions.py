@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 
 from scripts.files import DataError
@@ -65,6 +65,38 @@ def documents_in_order(elements: Iterable[Element]) -> list[list[Element]]:
         by_document[element.document].append(element)
     order = sorted(by_document, key=lambda d: (by_document[d][0].document_date or UNDATED, d))
     return [by_document[document] for document in order]
+
+
+def spread(element_ids: Iterable[str], corpus: Corpus) -> list[str]:
+    """The ids in an order of which every beginning is spread over their dates.
+
+    First the earliest and the latest; then date by date in turn, one provision of each before the
+    second of any, the dates in an order that halves the gaps.
+    """
+    ordered = corpus.ordered(element_ids)
+    by_date: dict[str, list[str]] = {}
+    for element_id in ordered:
+        by_date.setdefault(corpus.date(element_id), []).append(element_id)
+    days = list(by_date.values())
+    chosen = dict.fromkeys((*ordered[:1], *ordered[-1:]))
+    for level in range(max(map(len, days), default=0)):
+        for place in halving(len(days)):
+            if level < len(days[place]):
+                chosen.setdefault(days[place][level])
+    return list(chosen)
+
+
+def halving(count: int) -> list[int]:
+    """0 to count - 1: the ends first, then the middle of what is left, and so on."""
+    order = list(dict.fromkeys((0, count - 1))) if count else []
+    gaps = deque([(0, count - 1)])
+    while gaps:
+        low, high = gaps.popleft()
+        middle = (low + high) // 2
+        if middle not in (low, high) and high > low:
+            order.append(middle)
+            gaps += [(low, middle), (middle, high)]
+    return order
 
 
 def shown(text: str) -> str:

@@ -19,7 +19,7 @@ from scripts.tide.clusters import MINIMUM_DATES, cluster_by_name
 from scripts.tide.construction_prompts import ConstructionPrompts
 from scripts.tide.construction_report import ReportRow
 from scripts.tide.generator import Ask
-from scripts.tide.provisions import Corpus, fence, shown
+from scripts.tide.provisions import Corpus, fence, shown, spread
 from scripts.tide.replies import clean, object_schema, read_reply, shape_problem, text_problem
 from scripts.tide.rows import Cluster, EntityRow, Thread
 from scripts.tide.shown_text import one_line
@@ -27,6 +27,8 @@ from scripts.tide.shown_text import one_line
 #: Threads of a cluster and steps of a timeline that are read.
 MOST_THREADS, MOST_STEPS = 20, 200
 TITLE_CHARACTERS, SUMMARY_CHARACTERS = 300, 4000
+#: Characters of provisions in one prompt: some 200,000 tokens of mixed text.
+PROMPT_CHARACTERS = 400_000
 #: Names of entities told with a provision.
 SHOWN_NAMES = 12
 
@@ -82,10 +84,18 @@ def find(
     """Ask for the threads of every qualifying cluster; faulty ones are dropped and reported."""
     qualifying = [cluster for cluster in clusters if cluster.qualifies]
     names = {row.element_id: [each["name"] for each in row.entities] for row in entities}
-    requests = [_request(each, corpus, names, prompts, decoding) for each in qualifying]
+    told = {cluster.cluster_id: told_elements(cluster, corpus) for cluster in qualifying}
+    requests = [
+        _request(each, told[each.cluster_id], corpus, names, prompts, decoding=decoding)
+        for each in qualifying
+    ]
     threads: list[Thread] = []
     report: list[ReportRow] = []
     for cluster, response in zip(qualifying, ask(requests), strict=True):
+        shown_ids = told[cluster.cluster_id]
+        if left_out := len(cluster.element_ids) - len(shown_ids):
+            reason = f"{left_out} of {len(cluster.element_ids)} provisions do not fit the prompt"
+            report.append(ReportRow("threads", cluster.cluster_id, "dropped", reason))
         value, reason = read_reply(response, THREAD_SCHEMA)
         if value is None:
             report.append(ReportRow("threads", cluster.cluster_id, "unusable", reason))
@@ -93,7 +103,7 @@ def find(
         own: list[Thread] = []
         for number, given in enumerate(value["threads"], start=1):
             try:
-                thread = _thread_of_reply(given, cluster, corpus)
+                thread = _thread_of_reply(given, cluster, shown_ids, corpus)
                 check_thread(thread, corpus)
             except ThreadFaultError as fault:
                 reason = f"thread {number}: {fault}"
@@ -112,11 +122,28 @@ def _distinct(threads: Iterable[Thread]) -> list[Thread]:
     return [by_id[thread_id] for thread_id in sorted(by_id)]
 
 
+def told_elements(cluster: Cluster, corpus: Corpus) -> list[str]:
+    """The provisions of a cluster that a prompt holds, in order of time.
+
+    All, or as many as fit `PROMPT_CHARACTERS`, spread over the dates; at least the first and last.
+    """
+    chosen: list[str] = []
+    room = PROMPT_CHARACTERS
+    for element_id in spread(cluster.element_ids, corpus):
+        room -= len(shown(corpus[element_id].text))
+        if room < 0 and len(chosen) >= MINIMUM_DATES:
+            break
+        chosen.append(element_id)
+    return corpus.ordered(chosen)
+
+
 def _request(
     cluster: Cluster,
+    element_ids: Sequence[str],
     corpus: Corpus,
     names: Mapping[str, Sequence[str]],
     prompts: ConstructionPrompts,
+    *,
     decoding: Mapping[str, Any],
 ) -> Request:
     values = {
@@ -125,7 +152,7 @@ def _request(
         or "(no other way)",
         "provisions": "\n\n".join(
             provision_entry(number, element_id, corpus, names.get(element_id, ()))
-            for number, element_id in enumerate(cluster.element_ids, start=1)
+            for number, element_id in enumerate(element_ids, start=1)
         ),
     }
     messages = prompts.messages("threads", values)
@@ -152,15 +179,17 @@ def provision_entry(
     return "\n".join([*lines, fence(shown(element.text))])
 
 
-def _thread_of_reply(given: Mapping[str, Any], cluster: Cluster, corpus: Corpus) -> Thread:
-    """A thread from one object of a reply; numbers become element ids."""
+def _thread_of_reply(
+    given: Mapping[str, Any], cluster: Cluster, shown_ids: Sequence[str], corpus: Corpus
+) -> Thread:
+    """A thread from one object of a reply; numbers of the shown provisions become element ids."""
 
     def resolve(numbers: Iterable[int]) -> list[str]:
         ids = []
         for number in numbers:
-            if not 1 <= number <= len(cluster.element_ids):
-                raise ThreadFaultError(f"no provision {number}")
-            ids.append(cluster.element_ids[number - 1])
+            if not 1 <= number <= len(shown_ids):
+                raise ThreadFaultError(f"no provision {number!s:.20}")
+            ids.append(shown_ids[number - 1])
         return corpus.ordered(ids)
 
     timeline = []

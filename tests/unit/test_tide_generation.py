@@ -36,8 +36,12 @@ from scripts.tide import (
     aliases,
     entities,
     extract_entities,
+    find_threads,
     generate_questions,
     generation,
+    generation_trial,
+    generator,
+    judge_aliases,
     set_cover,
     threads,
 )
@@ -45,8 +49,8 @@ from scripts.tide.candidates import Candidate
 from scripts.tide.clusters import build_clusters
 from scripts.tide.generation import GenerationRow, stratified_sample, subset
 from scripts.tide.generator import Generator, open_generator
-from scripts.tide.provisions import Corpus
-from scripts.tide.rows import EntityRow, QuestionPair
+from scripts.tide.provisions import Corpus, halving
+from scripts.tide.rows import EntityRow, QuestionPair, Thread
 from scripts.tide.tasks import TASKS
 
 ENTRY = {
@@ -274,8 +278,8 @@ def test_samples_are_spread_and_keep_both_ends(counts, size):
 
 
 def test_dates_are_halved():
-    assert generation._halving(7) == [0, 6, 3, 1, 4, 2, 5]
-    assert generation._halving(1) == [0] and sorted(generation._halving(30)) == list(range(30))
+    assert halving(7) == [0, 6, 3, 1, 4, 2, 5] and halving(0) == []
+    assert halving(1) == [0] and sorted(halving(30)) == list(range(30))
     corpus, found = many([(f"20{10 + n}-01-01", 1) for n in range(9)])
     years = [corpus.date(e)[:4] for e in stratified_sample(found, corpus, 3)]
     assert years == ["2010", "2014", "2018"]
@@ -502,6 +506,7 @@ def test_every_step_runs_with_a_real_engine_and_names_its_nonsense(tiny, setting
 
 def test_the_rules_run_with_a_real_engine_and_resume_from_its_store(tiny, settings, tmp_path):
     write_records(tmp_path / "e.jsonl", small_corpus())
+    weights = [f"{tiny}/config.json"]
 
     def run(name):
         extract_entities.main(
@@ -509,7 +514,7 @@ def test_the_rules_run_with_a_real_engine_and_resume_from_its_store(tiny, settin
                 input=space(
                     elements=tmp_path / "e.jsonl",
                     prompts=PROMPTS_PATH,
-                    weights=[f"{tiny}/config.json"],
+                    weights=weights,
                 ),
                 output=space(
                     entities=tmp_path / f"{name}.jsonl",
@@ -526,11 +531,78 @@ def test_the_rules_run_with_a_real_engine_and_resume_from_its_store(tiny, settin
     assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
     assert (tmp_path / "first.csv").read_bytes() == (tmp_path / "second.csv").read_bytes()
     assert len(read_records(tmp_path / "first.jsonl", EntityRow)) == 2
-    generate_questions.main(
-        job(tmp_path, "model", settings, prompts=PROMPTS_PATH, weights=[f"{tiny}/config.json"])
-    )
+    job_of_questions = job(tmp_path, "model", settings, prompts=PROMPTS_PATH, weights=weights)
+    generate_questions.main(job_of_questions)
     assert read_records(tmp_path / "q.jsonl", QuestionPair) == []
     assert len(pd.read_csv(tmp_path / "g.csv")) == len(TASKS)
+
+
+def test_the_rules_of_names_and_threads_run_with_a_real_engine(tiny, settings, tmp_path):
+    pairs = [Candidate("Duty Exemption Threshold", "Exemption Threshold", 0.95)]
+    found, _ = build_clusters(ENTITIES, [], [], Corpus(ELEMENTS), 2)
+    files = {
+        "elements": ELEMENTS,
+        "entities": ENTITIES,
+        "candidates": pairs,
+        "units": set_cover.cover([pairs[0].pair], 2),
+        "clusters": found,
+    }
+    for name, rows in files.items():
+        write_records(tmp_path / f"{name}.jsonl", rows)
+    given = {name: tmp_path / f"{name}.jsonl" for name in files}
+    inputs = space(**given, prompts=PROMPTS_PATH, weights=[f"{tiny}/config.json"])
+    params = space(method="model", generator=settings)
+    output = space(
+        alias_verdicts=tmp_path / "v.jsonl", threads=tmp_path / "t.jsonl", report=tmp_path / "r.csv"
+    )
+    judge_aliases.main(space(input=inputs, output=output, params=params))
+    [verdict] = read_records(tmp_path / "v.jsonl", aliases.AliasVerdict)
+    assert verdict.verdict == "unclear"
+    find_threads.main(space(input=inputs, output=output, params=params))
+    assert read_records(tmp_path / "t.jsonl", Thread) == []
+    assert list(pd.read_csv(tmp_path / "r.csv")["status"]) == ["unusable"]
+
+
+# The trial on one thread
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_records(tmp_path / "elements.jsonl", ELEMENTS)
+    write_records(tmp_path / "construction" / "entities.jsonl", ENTITIES)
+    write_records(tmp_path / "construction" / "threads.jsonl", [THREAD])
+    (tmp_path / "config.yaml").write_text(json.dumps({"models": {"tiny": ENTRY}}), "utf-8")
+    return tmp_path
+
+
+def trial(folder, *more, thread_id="threshold", model="tiny"):
+    paths = {"folder": folder, "config": folder / "config.yaml", "store": folder / "store"}
+    arguments = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
+    return generation_trial.main([*arguments, "--model", model, "--thread", thread_id, *more])
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_the_trial_tells_what_passed(folder, monkeypatch, capsys, free):
+    seen = []
+
+    def answer(request):
+        seen.append(request.response_schema)
+        return pairs_of(good(request.setting["task"]), good(request.setting["task"]))
+
+    backend, _ = fake(folder, answer)
+    monkeypatch.setattr(generator, "create_backend", lambda spec, mode: backend)
+    assert trial(folder, "--rows", "--sampled-elements", "5", *(["--free"] * free)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "temporal_mcq: 1 kept; rejected: duplicate 1"
+    assert "  open_ended 2 duplicate: asks what an earlier pair of the thread asks" in lines
+    assert all((schema is None) is free for schema in seen) and backend.closed
+
+
+def test_the_trial_names_what_is_unknown(folder, capsys):
+    assert trial(folder, thread_id="nothing") == 1
+    assert trial(folder, model="nobody") == 1
+    told = capsys.readouterr().err
+    assert "no thread 'nothing'; known: threshold" in told and "no model 'nobody'" in told
 
 
 def test_rows_know_their_columns():

@@ -173,6 +173,21 @@ def test_any_json_is_read_without_an_error(value):
     assert rows == [] and report[0].status in ("unusable", "empty")
 
 
+def test_a_prompt_that_would_be_too_long_keeps_provisions_of_every_date(monkeypatch):
+    monkeypatch.setattr(threads, "PROMPT_CHARACTERS", 250)
+    told = threads.told_elements(CLUSTER, CORPUS)
+    assert EARLY in told and LATE in told and len(told) < len(IDS)
+    asked = []
+    rows, report = found(
+        lambda _: reply(given_thread(members=[], restatements=[len(IDS)])), asked=asked
+    )
+    assert rows == [] and f"[{len(told)}]" in asked[0].messages[1]["content"]
+    assert [row.status for row in report] == ["dropped", "dropped", "empty"]
+    assert report[0].reason == f"{len(IDS) - len(told)} of 5 provisions do not fit the prompt"
+    monkeypatch.setattr(threads, "PROMPT_CHARACTERS", 1)
+    assert threads.told_elements(CLUSTER, CORPUS) == [EARLY, LATE]
+
+
 # Rules of a thread
 
 
