@@ -62,7 +62,7 @@ def test_e5_bengali_meets_its_english(e5: Embedder) -> None:
 
 
 def test_e5_gives_the_same_bits_alone_and_in_any_company(e5: Embedder) -> None:
-    texts = [text for pair in PAIRS for text in pair] + ["x " * 300]
+    texts = [text for pair in PAIRS for text in pair] + ["x " * 120]
     together = e5.embed_passages(texts)
     assert (together == e5.embed_passages(texts[::-1])[::-1]).all()
     assert all(
@@ -73,7 +73,7 @@ def test_e5_gives_the_same_bits_alone_and_in_any_company(e5: Embedder) -> None:
 
 def test_e5_cuts_nothing_off(e5: Embedder) -> None:
     assert e5.token_limit == 512
-    long = "duty " * 300
+    long = "duty " * 260
     assert e5.count_tokens(long) > e5.token_limit
     assert not np.array_equal(*e5.embed_passages([long, long + "The licence is void."]))
 
@@ -83,7 +83,7 @@ def test_e5_queries_and_passages_differ(e5: Embedder) -> None:
     assert not np.array_equal(e5.embed_queries(text), e5.embed_passages(text))
 
 
-@pytest.mark.parametrize("hostile", ["", "\x00", "a\x00b", "\ud800", "\U0010ffff", "ক" * 600])
+@pytest.mark.parametrize("hostile", ["", "\x00", "a\x00b", "\ud800", "\U0010ffff", "ক" * 150])
 def test_e5_takes_any_text(e5: Embedder, hostile: str) -> None:
     row = e5.embed_passages([hostile, "x"])[0]
     assert row.dtype == np.float32
