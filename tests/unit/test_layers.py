@@ -13,10 +13,10 @@ from scripts.workflow.digest import ROOT, _imported_modules
 FLOORS = [
     {"syntaxbench", "multitempbench", "tide"},
     {"publishing"},
-    {"judging", "probing", "retrieval"},
+    {"documents", "judging", "probing", "retrieval"},
     {"statistics", "tokenisation"},
     {"inference"},
-    {"corpora", "documents"},
+    {"corpora"},
     {"dates"},
     {"files", "execution"},
     {"records"},
