@@ -211,13 +211,16 @@ def read_trace(page: Any) -> Trace:
             else:
                 drawn.append([text, origin, box, glyph])
         hidden += len(drawn) if span["type"] == _INVISIBLE else 0
-        ahead = mupdf.Point(span["dir"]) * mupdf.Matrix(turn.a, turn.b, turn.c, turn.d, 0, 0)
+        across, down = span["dir"]
+        ahead = (across * turn.a + down * turn.c, across * turn.b + down * turn.d)
         for text, origin, box, glyph in drawn:
             if text == REPH:
                 rephs.setdefault(span["font"], set()).add(glyph)
             where = seen(box, turn)
             word = Word(text, where, span["size"], bold, span["font"], (text,), (span["font"],))
-            glyphs.append(_placed(word, mupdf.Point(origin) * turn, ahead))
+            x, y = origin
+            place = (x * turn.a + y * turn.c + turn.e, x * turn.b + y * turn.d + turn.f)
+            glyphs.append(_placed(word, place, ahead))
     words = tuple(joined(run) for run in _runs(glyphs))
     share = hidden / len(glyphs) if glyphs else 0.0
     return Trace(
@@ -230,12 +233,12 @@ def _embedded(page: Any) -> bool:
     return all(font[1] != "n/a" or font[2] == "Type3" for font in page.get_fonts())
 
 
-def _placed(word: Word, origin: Any, ahead: Any) -> _Drawn:
+def _placed(word: Word, origin: tuple[float, float], ahead: tuple[float, float]) -> _Drawn:
     """The glyph along the nearest of the four directions in which its line runs."""
     x0, y0, x1, y1 = word.box
-    if abs(ahead.x) >= abs(ahead.y):
-        return _Drawn(word, *((x0, x1) if ahead.x >= 0 else (-x1, -x0)), origin.y)
-    return _Drawn(word, *((y0, y1) if ahead.y >= 0 else (-y1, -y0)), origin.x)
+    if abs(ahead[0]) >= abs(ahead[1]):
+        return _Drawn(word, *((x0, x1) if ahead[0] >= 0 else (-x1, -x0)), origin[1])
+    return _Drawn(word, *((y0, y1) if ahead[1] >= 0 else (-y1, -y0)), origin[0])
 
 
 def _runs(glyphs: Sequence[_Drawn]) -> Iterator[list[Word]]:

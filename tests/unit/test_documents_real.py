@@ -18,6 +18,11 @@ def pdfs(shared_data):  # type: ignore[no-untyped-def]
     return files
 
 
+@pytest.fixture(scope="module")
+def accepted(pdfs):  # type: ignore[no-untyped-def]
+    return {path.stem: read_pdf(path, "r", ENGINES, ocr_layer="accept").pages for path in pdfs}
+
+
 def test_every_real_page_is_read_or_flagged_with_a_reason(pdfs) -> None:  # type: ignore[no-untyped-def]
     start, count = time.perf_counter(), 0
     for path in pdfs:
@@ -35,9 +40,10 @@ def test_every_real_page_is_read_or_flagged_with_a_reason(pdfs) -> None:  # type
     assert spent < 5
 
 
-def test_an_accepted_layer_is_kept_whole(pdfs) -> None:  # type: ignore[no-untyped-def]
-    for path in pdfs:
-        for page in read_pdf(path, "real", ENGINES, ocr_layer="accept").pages:
+def test_an_accepted_layer_is_kept_whole(accepted) -> None:  # type: ignore[no-untyped-def]
+    assert accepted
+    for pages in accepted.values():
+        for page in pages:
             if page.status == "text":
                 assert page.characters_in == page.characters_out > 0
             else:
@@ -45,13 +51,13 @@ def test_an_accepted_layer_is_kept_whole(pdfs) -> None:  # type: ignore[no-untyp
                 assert page.reason
 
 
-def test_how_near_an_ocr_layer_comes_to_the_act(pdfs, shared_data) -> None:  # type: ignore[no-untyped-def]
+def test_how_near_an_ocr_layer_comes_to_the_act(accepted, shared_data) -> None:  # type: ignore[no-untyped-def]
     act = shared_data / "bdlaws" / "act-1541.txt"
-    scans = [path for path in pdfs if path.stem.endswith("41_c")]
+    scans = [pages for name, pages in accepted.items() if name.endswith("41_c")]
     if not act.is_file() or not scans:
         pytest.skip("no act beside its gazette here")
     text = plain(act.read_text(encoding="utf-8"))
-    first = read_pdf(scans[0], "real", ENGINES, ocr_layer="accept").pages[0]
+    first = scans[0][0]
     long = [line["text"] for line in first.lines if len(line["text"].split()) >= 6]
     likeness = sorted(fuzz.partial_ratio(plain(line), text) for line in long)
     middle = likeness[len(likeness) // 2]
