@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def main(snakemake: Any) -> None:
     """Read the scores, compute, write one file a statistic."""
-    params, output = snakemake.params, snakemake.output
+    params = snakemake.params
     settings = analysis.Settings(
         models=list(params.models),
         baselines=list(params.baselines),
@@ -29,20 +29,9 @@ def main(snakemake: Any) -> None:
         seed=params.seed,
         **params.statistics,
     )
-    scores = read_scores(snakemake.input.scores)
-    by_task, by_model = analysis.ablation_frames(scores, settings)
-    frames = {
-        "accuracy": analysis.accuracy_frame(scores, settings),
-        "perturbation": analysis.perturbation_frame(scores, settings),
-        "outcomes": analysis.outcomes_frame(scores, settings),
-        "meaning_vs_date": analysis.meaning_frame(scores, settings),
-        "misalignment": analysis.misalignment_frame(scores, settings),
-        "setting_differences": analysis.differences_frame(scores, settings),
-        "ablation_by_task": by_task,
-        "ablation_by_model": by_model,
-    }
+    frames = analysis.statistics_frames(read_scores(snakemake.input.scores), settings)
     for name, frame in frames.items():
-        files.write_csv(output[name], frame)
+        files.write_csv(snakemake.output[name], frame)
 
 
 if "snakemake" in globals():

@@ -18,8 +18,10 @@ def main(snakemake: Any) -> None:
     """Read every model's counts, write the ratios."""
     params = snakemake.params
     paths = file_list(snakemake.input.tokens)
+    # A fingerprint can look like a number.
     samples = {
-        name: files.read_csv(path) for name, path in zip(params.tokenised, paths, strict=True)
+        name: files.read_csv(path, dtype={"tokeniser": str})
+        for name, path in zip(params.tokenised, paths, strict=True)
     }
     frame = tokens_frame(samples, list(params.models), params.seed, params.statistics)
     files.write_csv(snakemake.output.tokens, frame)

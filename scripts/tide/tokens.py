@@ -1,11 +1,14 @@
 """What a tokeniser makes of the Bengali and the English words of TIDE's documents.
 
-A word is a run of letters, marks and joiners of one script, Bengali or Latin. A token belongs to
-the word that its first character other than white space lies in; every id counts: a character that
-a byte-level tokeniser splits into three ids costs three. Tokens that begin outside such words
-(digits, punctuation, white space alone) count in the total only. The token tax is tokens per
-Bengali word (or character) over tokens per English word (or character): a premium in the sense of
-Petrov et al. 2023 (NeurIPS), measured on the words of mixed documents instead of on translations.
+A word is a run of letters and marks of one script, Bengali or Latin, with the joiners (ZWJ, ZWNJ)
+behind them; "don't" is two. A word in two scripts is a word of each. A token belongs to the word
+that its first character other than white space lies in; every id counts: a character that a
+byte-level tokeniser splits into three ids costs three. Tokens that begin outside such words
+(digits of either script, punctuation, white space alone) count in the total only. The token tax is
+tokens per Bengali word (or character) over tokens per English word (or character): a premium in the
+sense of Petrov et al. 2023 (NeurIPS), measured on the words of mixed documents instead of on
+translations. A Bengali word says more or less than an English one, so the two taxes bound the
+matter from two sides; characters are code points, vowel signs and joiners included.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from scripts.statistics.bootstrap import percentile_interval
 from scripts.statistics.flags import MISSING, TOO_FEW
@@ -24,8 +28,10 @@ from scripts.tide.rows import Element
 from scripts.tokenisation.tokenisers import Tokeniser
 
 SCRIPTS = ("bengali", "english")
+UNITS = ("character", "word")
+Floats = NDArray[np.float64]
 _WORD = re.compile(
-    r"(?P<bengali>[\u0980-\u0983\u0985-\u09b9\u09bc-\u09e3\u09f0\u09f1\u200c\u200d]+)"
+    r"(?P<bengali>(?:[\u0980-\u0983\u0985-\u09b9\u09bc-\u09e3\u09f0\u09f1][\u200c\u200d]*)+)"
     r"|(?P<english>[A-Za-z]+)"
 )
 SAMPLE_COLUMNS = (
@@ -87,54 +93,70 @@ def sample_frame(elements: Sequence[Element], tokeniser: Tokeniser) -> pd.DataFr
 
 
 def tokens_frame(
-    samples: Mapping[str, pd.DataFrame], models: Sequence[str], seed: int, statistics: Mapping[str, Any]
+    samples: Mapping[str, pd.DataFrame],
+    models: Sequence[str],
+    seed: int,
+    statistics: Mapping[str, Any],
 ) -> pd.DataFrame:
     """tokens.csv: the tax of every model of the run; `samples` by the models that have a tokeniser.
 
     Ratios of sums over all elements; the interval of the tax resamples elements (percentile
-    bootstrap with `statistics.resamples` at `statistics.level`).
+    bootstrap with `statistics.resamples` at `statistics.level`), the same ones for every model, so
+    that models with one tokeniser have one interval. A model without a tokeniser is `missing`; a
+    tax without words of both scripts is empty (`too_few`).
     """
     empty = pd.DataFrame(columns=list(SAMPLE_COLUMNS))
     rows = [_row(model, samples.get(model, empty), seed, statistics) for model in models]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(model: str, frame: pd.DataFrame, seed: int, statistics: Mapping[str, Any]) -> dict[str, object]:
+def _row(
+    model: str, frame: pd.DataFrame, seed: int, statistics: Mapping[str, Any]
+) -> dict[str, object]:
     if frame.empty:
         return {"model": model, "n": 0, "flag": MISSING}
     values = frame[COUNTS].to_numpy(dtype=float)
-    place = {name: index for index, name in enumerate(COUNTS)}
-    sums = dict(zip(COUNTS, values.sum(axis=0), strict=True))
+    ratios = _ratios(values.sum(axis=0, keepdims=True))
     row: dict[str, object] = {
         "model": model,
         "tokeniser": str(frame["tokeniser"].iloc[0]),
-        "characters_per_token": _ratio(sums["characters"], sums["tokens"]),
+        **{name: float(found[0]) for name, found in ratios.items()},
         "n": len(frame),
-        "flag": "",
     }
-    for script in SCRIPTS:
-        for unit in ("character", "word"):
-            row[f"{script}_per_{unit}"] = _ratio(
-                sums[f"{script}_tokens"], sums[f"{script}_{unit}s"]
-            )
-    for unit in ("character", "word"):
-        row[f"tax_{unit}s"] = _ratio(row[f"bengali_per_{unit}"], row[f"english_per_{unit}"])
-    rng = cell_generator(seed, "tide", "tokens", model)
-    size = len(frame)
-    drawn = rng.multinomial(size, np.full(size, 1 / size), size=int(statistics["resamples"]))
-    draws = drawn @ values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bengali = draws[:, place["bengali_tokens"]] / draws[:, place["bengali_words"]]
-        english = draws[:, place["english_tokens"]] / draws[:, place["english_words"]]
-        tax = bengali / english
-    tax[~np.isfinite(tax)] = np.nan
-    low, high = percentile_interval(tax, float(statistics["level"]))
-    row["tax_words_low"], row["tax_words_high"] = low, high
-    if np.isnan(float(str(row["tax_words"]))):
-        row["flag"] = TOO_FEW
+    drawn = resampled_sums(values, seed, int(statistics["resamples"]))
+    interval = percentile_interval(_ratios(drawn)["tax_words"], float(statistics["level"]))
+    row["tax_words_low"], row["tax_words_high"] = interval
+    row["flag"] = TOO_FEW if np.isnan(ratios["tax_words"][0]) else ""
     return row
 
 
-def _ratio(numerator: object, denominator: object) -> float:
-    top, bottom = float(str(numerator)), float(str(denominator))
-    return top / bottom if bottom else float("nan")
+def resampled_sums(values: Floats, seed: int, resamples: int, at_once: int = 500) -> Floats:
+    """Column sums of resampled rows, shape (resamples, columns), in blocks that bound the memory.
+
+    `values`: shape (elements, columns).
+    """
+    size = len(values)
+    generator = cell_generator(seed, "tide", "tokens")
+    even = np.full(size, 1 / size)
+    blocks = [
+        generator.multinomial(size, even, size=min(at_once, resamples - start)) @ values
+        for start in range(0, resamples, at_once)
+    ]
+    return np.concatenate(blocks)
+
+
+def _ratios(sums: Floats) -> dict[str, Floats]:
+    """The ratios of tokens.csv from sums of COUNTS, shape (any, counts); NaN over nothing."""
+    of = dict(zip(COUNTS, sums.T, strict=True))
+    out = {"characters_per_token": _quotient(of["characters"], of["tokens"])}
+    for script in SCRIPTS:
+        for unit in UNITS:
+            out[f"{script}_per_{unit}"] = _quotient(of[f"{script}_tokens"], of[f"{script}_{unit}s"])
+    for unit in UNITS:
+        out[f"tax_{unit}s"] = _quotient(out[f"bengali_per_{unit}"], out[f"english_per_{unit}"])
+    return out
+
+
+def _quotient(top: Floats, bottom: Floats) -> Floats:
+    out: Floats = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+    return out

@@ -1,0 +1,146 @@
+"""Bootstrap intervals of TIDE: items are resampled within their task.
+
+A resample draws as many items of a task as there are, with replacement: one multinomial draw of
+weights, which every model and setting shares, so that differences are paired (Efron & Tibshirani,
+An Introduction to the Bootstrap, 1993, chapters 8 and 13). Where nothing varies, every resample is
+the sample and a percentile interval would claim certainty: at 0 and 1 the interval is Wilson's with
+n = items (JASA 22 (1927) 209-212), between them there is none (NaN).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scripts.statistics.bootstrap import EMPTY, Interval, percentile_interval
+from scripts.statistics.proportions import wilson_interval
+from scripts.statistics.seeding import cell_generator
+
+NAN = float("nan")
+Floats = NDArray[np.float64]
+#: Task to the weights of its items in every resample, shape (resamples, items); rows sum to 1.
+Weights = Mapping[str, Floats]
+
+
+class Pooled(NamedTuple):
+    """A share of answers of several models: `n` answers, the share, and its interval."""
+
+    n: int
+    share: float
+    interval: Interval
+
+
+class Counted(NamedTuple):
+    """Answers of one task by item, shape (items,) each: how many there are, and how many hit."""
+
+    task: str
+    hits: Floats
+    base: Floats
+
+
+def item_weights(seed: int, purpose: str, task: str, items: int, resamples: int) -> Floats:
+    """Weights of a task's items in every resample, shape (resamples, items).
+
+    They depend on nothing else, so models, settings and the order of rows share them. No item: no
+    column.
+    """
+    if not items:
+        return np.zeros((resamples, 0))
+    generator = cell_generator(seed, "tide", purpose, task)
+    drawn = generator.multinomial(items, np.full(items, 1 / items), size=resamples)
+    return np.asarray(drawn / items, dtype=float)
+
+
+def mean_of(values: Floats) -> float:
+    """Mean of what is not NaN; NaN where nothing is."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if there.size else NAN
+
+
+def mean_draws(values: Floats, weights: Floats) -> Floats:
+    """The mean of the values that are not NaN, in every resample; NaN where a resample has none."""
+    there = ~np.isnan(values)
+    if there.all():
+        return np.asarray(weights @ values, dtype=float)
+    return _quotient(weights @ np.where(there, values, 0.0), weights @ there.astype(float))
+
+
+def mean_interval(values: Floats, draws: Floats, level: float) -> Interval:
+    """Interval of `mean_of` for values in [0, 1], shape (items,); `draws` are its `mean_draws`."""
+    there = values[~np.isnan(values)]
+    if not there.size:
+        return EMPTY
+    mean = float(there.mean())
+    if mean in (0.0, 1.0):
+        return wilson(mean, there.size, level)
+    return spread(percentile_interval(draws, level))
+
+
+def wilson(share: float, n: int, level: float) -> Interval:
+    """Wilson's interval of a share of n."""
+    low, high = wilson_interval(np.array([share * n]), np.array([float(n)]), level)
+    return Interval(float(low[0]), float(high[0]))
+
+
+def spread(interval: Interval) -> Interval:
+    """The interval, or none where it is a point: the resampling had no choice."""
+    return EMPTY if interval.low == interval.high else interval
+
+
+def macro_interval(
+    cells: Sequence[tuple[float, Interval]], draws: Sequence[Floats], level: float
+) -> Interval:
+    """Interval of the unweighted mean of tasks.
+
+    `cells`: every task's mean and interval; `draws`: its resampled means, shape (resamples,). Where
+    a task is all right or all wrong, its draws have no spread, and the intervals of the tasks are
+    combined instead: mean +- sqrt(sum of squared distances to the bounds) / tasks, for independent
+    tasks (MOVER; Zou & Donner, Statistics in Medicine 27 (2008) 1693-1702). None where a task has
+    none.
+    """
+    if not cells:
+        return EMPTY
+    means = np.array([mean for mean, _ in cells])
+    low = np.array([interval.low for _, interval in cells])
+    high = np.array([interval.high for _, interval in cells])
+    if np.isnan(low).any():
+        return EMPTY
+    if not np.isin(means, (0.0, 1.0)).any():
+        return percentile_interval(np.mean(draws, axis=0), level)
+    centre = float(means.mean())
+    below = float(np.sqrt(((means - low) ** 2).sum())) / means.size
+    above = float(np.sqrt(((high - means) ** 2).sum())) / means.size
+    return Interval(max(0.0, centre - below), min(1.0, centre + above))
+
+
+def pooled_share(parts: Iterable[Counted], weights: Weights, level: float) -> Pooled:
+    """Share of answers that hit, pooled over tasks and models.
+
+    The unit of resampling is the item with the answers of all models, which are not independent;
+    for Wilson's interval n is the number of items with an answer.
+    """
+    hits = base = 0.0
+    units = 0
+    hit_draws: Floats | float = 0.0
+    base_draws: Floats | float = 0.0
+    for part in parts:
+        hits, base = hits + float(part.hits.sum()), base + float(part.base.sum())
+        units += int((part.base > 0).sum())
+        drawn = weights[part.task]
+        hit_draws = hit_draws + (drawn @ part.hits) * part.hits.size
+        base_draws = base_draws + (drawn @ part.base) * part.base.size
+    if not base:
+        return Pooled(0, NAN, EMPTY)
+    share = hits / base
+    if share in (0.0, 1.0):
+        return Pooled(int(base), share, wilson(share, units, level))
+    draws = _quotient(np.asarray(hit_draws), np.asarray(base_draws))
+    return Pooled(int(base), share, spread(percentile_interval(draws, level)))
+
+
+def _quotient(top: Floats, bottom: Floats) -> Floats:
+    out: Floats = np.divide(top, bottom, out=np.full(top.shape, NAN), where=bottom > 0)
+    return out
