@@ -47,6 +47,8 @@ NO_DOCUMENTS = "No document of this run has words."
 NO_STATEMENTS = "No statement of this run is scored in every setting."
 #: Most documents that a figure shows by name.
 MOST_DOCUMENTS = 30
+#: Matrices side by side.
+MATRICES = 4
 #: Colour and hatch of each setting, the same in every figure.
 LOOKS = {
     name: (OKABE_ITO[place], HATCHES[index], MARKERS[place])
@@ -61,6 +63,11 @@ Box = tuple[str, str]
 
 def _count(value: Any) -> str:
     return captions.count(int(value))
+
+
+def _listed(*parts: tuple[int, str]) -> str:
+    """Counts with their words, those of nothing left out but for the first."""
+    return ", ".join(f"{_count(n)} {words}" for i, (n, words) in enumerate(parts) if n or not i)
 
 
 def construction_boxes(frames: Frames, context: Context) -> list[Box]:
@@ -81,13 +88,16 @@ def construction_boxes(frames: Frames, context: Context) -> list[Box]:
         (
             "1 Documents",
             f"{captions.counted(parsing['document'].nunique(), 'document')}, "
-            f"{captions.counted(pages, 'page')}; three engines read each page",
+            f"{captions.counted(pages, 'page')}; several engines read each page",
         ),
         (
             "2 Records",
-            f"{_count(status.get('text', 0))} pages good as read, "
-            f"{_count(status.get('repaired', 0))} repaired, {_count(status.get('vision', 0))} by a "
-            f"vision model, {_count(listed)} listed as unread",
+            _listed(
+                (int(status.get("text", 0)), "pages good as read"),
+                (int(status.get("repaired", 0)), "repaired"),
+                (int(status.get("vision", 0)), "by a vision model"),
+                (listed, "listed as unread"),
+            ),
         ),
         ("3 Entities", "names and concepts of every clause; sub-entities"),
         (
@@ -102,8 +112,12 @@ def construction_boxes(frames: Frames, context: Context) -> list[Box]:
         ),
         (
             "6 Question pairs",
-            f"eight generators: {_count(proposed)} proposed, {_count(max(dropped, 0))} dropped by "
-            f"checks, {_count(beyond)} beyond the limit",
+            "eight generators: "
+            + _listed(
+                (proposed, "proposed"),
+                (max(dropped, 0), "dropped by checks"),
+                (beyond, "beyond the limit"),
+            ),
         ),
         (
             "7 Items",
@@ -178,12 +192,8 @@ def _arrow(axes: Axes, column: int, top: int, forward: bool, turns: bool) -> Non
 
 # ---- code-mixing -------------------------------------------------------------------------------
 
-_WORDS = (
-    ("bengali_words", "Bengali words"),
-    ("english_words", "English words"),
-    ("other", "other"),
-)
-_DIGITS = (("bengali_digits", "Bengali digits"), ("ascii_digits", "ASCII digits"))
+_WORDS = ("bengali_words", "english_words", "other")
+_DIGITS = ("bengali_digits", "ascii_digits")
 
 
 def shown_documents(frame: pd.DataFrame) -> pd.DataFrame:
@@ -215,17 +225,10 @@ def code_mixing(frames: Frames, context: Context) -> Drawing:
     left.set_ylim(len(names) - 0.4, -0.6)
     left.set_title("(a) words")
     right.set_title("(b) digits")
-    for axes, keys in ((left, _WORDS), (right, _DIGITS)):
+    for axes in (left, right):
         axes.set_xlim(0, 1)
         axes.set_xlabel("share")
-        axes.legend(
-            handles=_patches(keys),
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.32 / (0.17 * len(names) + 0.2) - 0.02),
-            ncols=len(keys),
-            handlelength=1.4,
-            columnspacing=0.9,
-        )
+    figure.legend(handles=_patches(), loc="outside lower center", ncols=3, handlelength=1.6)
     return Drawing(
         named("code_mixing"),
         figure,
@@ -256,16 +259,17 @@ def _short_name(name: str) -> str:
 _PATCHES = ((OKABE_ITO[0], ""), (OKABE_ITO[4], "////"), ("#DDDDDD", "...."))
 
 
-def _patches(keys: Sequence[tuple[str, str]]) -> list[Patch]:
+def _patches() -> list[Patch]:
+    names = ("Bengali words, digits", "English words, ASCII digits", "other words")
     return [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="black", linewidth=0.3, label=label)
-        for (_, label), (colour, hatch) in zip(keys, _PATCHES, strict=False)
+        Patch(facecolor=colour, hatch=hatch, edgecolor="black", linewidth=0.3, label=name)
+        for name, (colour, hatch) in zip(names, _PATCHES, strict=True)
     ]
 
 
-def _shares(axes: Axes, frame: pd.DataFrame, keys: Sequence[tuple[str, str]]) -> None:
+def _shares(axes: Axes, frame: pd.DataFrame, keys: Sequence[str]) -> None:
     """Stacked bars, one a document; one without anything to share says so."""
-    values = frame[[key for key, _ in keys]].to_numpy(dtype=float)
+    values = frame[list(keys)].to_numpy(dtype=float)
     totals = values.sum(axis=1)
     place = np.arange(len(frame))
     base = np.zeros(len(frame))
@@ -476,9 +480,11 @@ def _confusion(name: str, knowledge: str, frames: Frames, context: Context) -> D
     sizes = [int(row["n"]) for row in rows if row is not None and row["n"]]
     if not sizes:
         return nothing(named(name), NO_STATEMENTS, *words)
-    columns = min(4, max(len(found), 3))
+    columns = min(MATRICES, len(found))
     lines = -(-len(found) // columns)
-    figure = figures.new(TEXT_WIDTH, 0.2 + 1.28 * lines)
+    # Fewer models make a narrower figure, so that the matrices keep their size.
+    width = TEXT_WIDTH * (columns / MATRICES * 0.85 + 0.15)
+    figure = figures.new(width, 0.35 + 1.28 * lines)
     grid = figure.subplots(lines, columns, squeeze=False)
     flat = list(grid.flat)
     for spare in flat[len(found) :]:
@@ -486,6 +492,8 @@ def _confusion(name: str, knowledge: str, frames: Frames, context: Context) -> D
     for place, (axes, (_, _, label), row) in enumerate(zip(flat, found, rows, strict=False)):
         _matrix(axes, row, place % columns == 0)
         axes.set_title("\n".join(textwrap.wrap(label, 22)), fontsize=7)
+    figure.supxlabel("verdict", fontsize=7.5)
+    figure.supylabel("statement", fontsize=7.5)
     perturbed = [int(row["n_perturbed"]) for row in rows if row is not None and row["n"]]
     return Drawing(
         named(name),
@@ -499,6 +507,7 @@ def _confusion(name: str, knowledge: str, frames: Frames, context: Context) -> D
             f"{captions.between(perturbed)} of them altered.",
             wording.modes_words(context),
         ),
+        width=f"{width:.2f}in",
     )
 
 

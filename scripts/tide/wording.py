@@ -136,9 +136,32 @@ def matched_words(frame: pd.DataFrame, context: Context) -> str:
     """What is compared, and its size, from accuracy.csv."""
     found = sizes(frame, context)
     return (
-        "Matched set: the items that every model has a score for in all three settings, "
+        "Matched set: the items that every compared model has a score for in all three settings, "
         f"n = {captions.count(sum(found.values()))} ({captions.between(found.values())} a task)."
     )
+
+
+def lost_words(frame: pd.DataFrame, context: Context) -> str:
+    """The models that alone keep items out of the matched set, from accuracy.csv."""
+    if "lost" not in frame.columns:
+        return ""
+    mine = of_models(frame, context)
+    # One number a task for every run: the same in all settings.
+    counts = mine[mine["task"].isin(list(TASKS))].groupby(["model", "mode", "task"])["lost"].max()
+    totals = counts.groupby(["model", "mode"]).sum().to_dict()
+    found = [
+        f"{label} {captions.count(int(totals[model.key, mode]))}"
+        for model, mode, label in runs(context, baselines=False)
+        if totals.get((model.key, mode), 0) > 0
+    ]
+    return f"Items that one model alone keeps out: {', '.join(found)}." if found else ""
+
+
+def compared(row: Mapping[str, Any] | None, context: Context) -> str:
+    """How many models a pooled row is of: `two models`."""
+    number = value_of(row, "runs")
+    known = len(runs(context, baselines=False)) if is_missing(number) else int(number)
+    return captions.counted(known, "model")
 
 
 def n_words(values: Iterable[object], what: str) -> str:
@@ -152,7 +175,7 @@ def interval_words(context: Context) -> str:
     return (
         f"Intervals: {captions.level_words(context)} percentile bootstrap over items within tasks "
         f"({captions.count(context.resamples)} resamples, seed {context.seed}); Wilson's where all "
-        "answers to a task are right, or none."
+        "answers are right, or none."
     )
 
 

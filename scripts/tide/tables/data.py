@@ -64,7 +64,7 @@ def dataset(frames: Frames, context: Context) -> Table:
         cells += [number(row[name], rounded, reason="no pair of this task") for name in lengths]
         cells.append(whole(row["dated"]))
         label = "All tasks" if total else wording.task_label(row["task"])
-        rows.append(Row((label,), tuple(cells), "All" if total else "Tasks"))
+        rows.append(Row((label,), tuple(cells)))
     total_row = Lookup("dataset", frame, ("task",)).get(ALL)
     return Table(
         named("dataset"),
@@ -125,8 +125,9 @@ def generation(frames: Frames, context: Context) -> Table:
         caption(
             context,
             "Question pairs that were kept and dropped, by the first check that a pair failed: "
-            f"{captions.count(proposed)} pairs and {captions.count(len(frame) - proposed)} calls "
-            f"without one; source of the pairs: {_method_words(context)}.",
+            f"n = {captions.count(proposed)} pairs, and "
+            f"{captions.counted(len(frame) - proposed, 'call')} without one. Source of the pairs: "
+            f"{_method_words(context)}.",
         ),
         ("Check",),
         (
@@ -164,7 +165,7 @@ def verification(frames: Frames, context: Context) -> Table:
         cells += [whole(value_of(row, name), reason=reason) for name in repairs]
         total = row["task"] == ALL
         label = "All tasks" if total else wording.task_label(row["task"])
-        rows.append(Row((label,), tuple(cells), "All" if total else "Tasks"))
+        rows.append(Row((label,), tuple(cells)))
     return Table(
         named("verification"),
         caption(
@@ -224,7 +225,7 @@ def complexity(frames: Frames, context: Context) -> Table:
         cells += [whole(row["tables"])]
         name = str(row["document_type"])
         label = "All documents" if whole_row else TYPE_LABELS.get(name, name)
-        rows.append(Row((label,), tuple(cells), "All" if whole_row else "By type"))
+        rows.append(Row((label,), tuple(cells)))
     unknown = sorted({str(name) for name in frame["document_type"]} - set(TYPES))
     notes = [
         "Words: median and longest document. Eng.: median over documents of the share of English "
@@ -243,7 +244,7 @@ def complexity(frames: Frames, context: Context) -> Table:
         ),
         ("Type",),
         (
-            Column("documents", "n", "Documents", "r"),
+            Column("documents", "n", align="r"),
             Column("pages", "all", "Pages", "r"),
             Column("pages_median", "med.", "Pages", "r"),
             Column("words_median", "med.", "Words", "r"),
@@ -391,10 +392,10 @@ def two_calendars(frames: Frames, context: Context) -> Table:
         ),
         ("Place",),
         (
-            Column("text", "As printed", align="P{4.6cm}"),
-            Column("gregorian", "Gregorian", align="P{1.9cm}"),
-            Column("converted", "Bangla, converted", align="P{1.9cm}"),
-            Column("note", "Finding", align="P{3.4cm}"),
+            Column("text", "As printed", align="P{4.2cm}"),
+            Column("gregorian", "Gregorian", align="P{1.7cm}"),
+            Column("converted", "Bangla, converted", align="P{1.7cm}"),
+            Column("note", "Finding", align="P{3.0cm}"),
         ),
         tuple(rows),
         (
@@ -402,7 +403,7 @@ def two_calendars(frames: Frames, context: Context) -> Table:
             "gives either is not corrected by the pipeline.",
         ),
         layout="long" if len(rows) > 12 else "portrait",
-        stub_align="P{2.7cm}",
+        stub_align="P{3.3cm}",
         size="scriptsize",
         short_caption="Dates that contradict each other",
     )

@@ -207,8 +207,8 @@ def settings_compared(frames: Frames, context: Context) -> Table:
         caption(
             context,
             "Settings compared item by item: how many items only the first and only the second "
-            "setting has right. Pairs of an item with a score in both settings; n is the most such "
-            "items of a row.",
+            "setting has right. n: items with a score in both settings (of the pair of settings "
+            "that has most).",
         ),
         ("Task",),
         (Column("n", "n", align="r"), *columns),

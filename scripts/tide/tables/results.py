@@ -40,9 +40,10 @@ from scripts.tide.wording import ALL, SETTING_LABELS, SETTINGS, SHORT_TASKS, SOR
 KEYS = ("model", "mode", "knowledge", "task")
 EXTRA = (
     *("n", "strict_low", "strict_high", "partial", "partial_low", "partial_high"),
-    *("valid_response_rate", "truncated_rate", "unscored", "flagged"),
+    *("strict_scored", "lost", "valid_response_rate", "truncated_rate", "unscored", "flagged"),
 )
 RANK_WORDS = "Bold: best model of a column in its block; underlined: second."
+NO_SPREAD = "no interval: no resample differs from the sample"
 #: Rows beyond which a table runs over several pages.
 LONG = 24
 
@@ -54,7 +55,7 @@ def points(value: float) -> str:
 
 def accuracy_of(frames: Frames) -> Lookup:
     """`accuracy.csv` by model, mode, knowledge and task."""
-    check_columns("accuracy", frames["accuracy"], ("strict", "partial", "graded", *EXTRA, "flag"))
+    check_columns("accuracy", frames["accuracy"], ("strict", "partial", "graded", "n", "flag"))
     return Lookup("accuracy", frames["accuracy"], KEYS)
 
 
@@ -92,7 +93,8 @@ def _main_cells(lookup: Lookup, model: ModelInfo, mode: str, knowledge: str) -> 
     yield strict_cell(model, mode, row, credit=True)
     low, high = value_of(row, "strict_low"), value_of(row, "strict_high")
     if is_missing(low) or is_missing(high):
-        yield absent(why_missing(model, mode, row))
+        lost = is_missing(value_of(row, "strict"))
+        yield absent(why_missing(model, mode, row) if lost else NO_SPREAD)
     else:
         text = bracket(float(low), float(high), percent)
         yield Cell(text, text)
@@ -161,7 +163,8 @@ def main(frames: Frames, context: Context) -> Table:
             "Tasks: " + "; ".join(f"{SHORT_TASKS[t]}: {i.label}" for t, i in TASKS.items()) + ".",
             wording.interval_words(context) + " The CSV file has the interval of every cell.",
             *incomplete_note(rows),
-            *([wording.modes_words(context)] if wording.modes_words(context) else []),
+            *filter(None, (wording.lost_words(frames["accuracy"], context),)),
+            *filter(None, (wording.modes_words(context),)),
         ),
         layout="long" if len(rows) > LONG else "portrait",
         size="scriptsize",
@@ -178,6 +181,8 @@ _MEASURES: tuple[tuple[str, str, Literal["high", "low"]], ...] = (
     ("drop", "Drop", "low"),
 )
 _COUNTS = ("n", "n_perturbed", "true_positive", "false_negative", "false_positive", "true_negative")
+_IDENTIFICATION = ("n_identification", "identification_flagged", "identification_partial")
+_UNREAD = ("unread_perturbed", "unread_sound")
 
 
 def _perturbation_cells(row: Mapping[str, Any] | None, model: ModelInfo, mode: str) -> list[Cell]:
@@ -191,7 +196,7 @@ def _perturbation_cells(row: Mapping[str, Any] | None, model: ModelInfo, mode: s
             value_of(row, "detection"),
             percent,
             reason=reason,
-            extra=tuple((name, value_of(row, name)) for name in _COUNTS),
+            extra=tuple((name, value_of(row, name)) for name in (*_COUNTS, *_UNREAD)),
         ),
         number(value_of(row, "specificity"), percent, reason=reason),
         number(
@@ -199,10 +204,7 @@ def _perturbation_cells(row: Mapping[str, Any] | None, model: ModelInfo, mode: s
             percent,
             reason=reason,
             detail="" if gain is None else points(gain),
-            extra=tuple(
-                (name, value_of(row, name))
-                for name in ("n_identification", "identification_flagged")
-            ),
+            extra=tuple((name, value_of(row, name)) for name in _IDENTIFICATION),
         ),
         number(value_of(row, "drop"), percent, reason=no_drop),
     ]
@@ -241,8 +243,10 @@ def perturbation(frames: Frames, context: Context) -> Table:
             "change that are not. Who calls everything incorrect has Det. 100 and Spec. 0.",
             "Ident.: altered statements for which the council finds that the explanation names the "
             "alteration, those not flagged counted as failures; below it, what only those flagged "
-            "would add (percentage points). Drop: (Det. − Ident.) / Det.",
-            *([wording.modes_words(context)] if wording.modes_words(context) else []),
+            "would add (percentage points). Drop: relative drop from "
+            "statements flagged to those identified. A verdict that cannot be read counts against "
+            "its statement.",
+            *filter(None, (wording.modes_words(context),)),
         ),
         size="scriptsize",
         short_caption="Detection and identification of altered statements",
@@ -281,6 +285,14 @@ OUTCOMES: Mapping[str, tuple[str, str, str]] = {
 }
 
 
+def _pooled_words(context: Context) -> str:
+    """How intervals of pooled shares are made."""
+    return (
+        f"Intervals: {captions.level_words(context)} percentile bootstrap over items, each with "
+        "the answers of all models."
+    )
+
+
 def outcomes(frames: Frames, context: Context) -> Table:
     """Table 13: what the documents change, answer by answer."""
     lookup = Lookup("outcomes", frames["outcomes"], ("outcome",))
@@ -306,11 +318,11 @@ def outcomes(frames: Frames, context: Context) -> Table:
             context,
             "What the documents change, as shares (%) of answers pooled over the models, strict "
             f"scores. Matched set: {wording.n_words([total], 'answers')} of "
-            f"{captions.counted(len(wording.runs(context, baselines=False)), 'model')}.",
+            f"{wording.compared(lookup.get('memory'), context)}.",
         ),
         ("Outcome",),
         (
-            Column("meaning", "Answer", align="l"),
+            Column("meaning", "Answer", align="P{6.9cm}"),
             Column("n", "Of", align="r"),
             Column("share", "Share"),
         ),
@@ -318,8 +330,7 @@ def outcomes(frames: Frames, context: Context) -> Table:
         (
             "The first three rows add up to all answers. Not recovered: the right provision stands "
             "in the prompt, so that no retriever can help.",
-            f"Intervals: {captions.level_words(context)} percentile bootstrap over items, each "
-            "with the answers of all models.",
+            _pooled_words(context),
         ),
         short_caption="What the documents change",
     )
@@ -337,6 +348,8 @@ def meaning_vs_date(frames: Frames, context: Context) -> Table:
                 number(
                     value_of(row, "share"),
                     percent,
+                    low=value_of(row, "share_low"),
+                    high=value_of(row, "share_high"),
                     reason=wording.why(row),
                     extra=(("n", value_of(row, "n")),),
                 )
@@ -356,11 +369,12 @@ def meaning_vs_date(frames: Frames, context: Context) -> Table:
             "reached a decision.",
         ),
         ("Meaning", "Dates"),
-        tuple(Column(k, SETTING_LABELS[k], align="r") for k in SETTINGS),
+        tuple(Column(k, SETTING_LABELS[k]) for k in SETTINGS),
         tuple(rows),
         (
             "Dates are right when every gold date is matched and none is contradicted. Strict "
             "credit needs both.",
+            _pooled_words(context),
         ),
         short_caption="Meaning against date",
     )
@@ -382,7 +396,13 @@ def misalignment(frames: Frames, context: Context) -> Table:
         row = lookup.get(knowledge)
         cells = [whole(value_of(row, "n"), reason=wording.why(row))]
         cells += [
-            number(value_of(row, name), percent, reason=wording.why(row))
+            number(
+                value_of(row, name),
+                percent,
+                low=value_of(row, f"{name}_low"),
+                high=value_of(row, f"{name}_high"),
+                reason=wording.why(row),
+            )
             for name, _ in MISALIGNMENT
         ]
         rows.append(Row((SETTING_LABELS[knowledge],), tuple(cells)))
@@ -398,12 +418,13 @@ def misalignment(frames: Frames, context: Context) -> Table:
         ("Setting",),
         (
             Column("n", "n", align="r"),
-            *(Column(name, title, align="r") for name, title in MISALIGNMENT),
+            *(Column(name, title) for name, title in MISALIGNMENT),
         ),
         tuple(rows),
         (
             "Without documents the row shows how well a model resists a claim that nothing "
             "supports; with documents, how it resolves a conflict: these are different questions.",
+            _pooled_words(context),
         ),
         short_caption="What answers do with a planted claim",
     )
@@ -446,14 +467,13 @@ def setting_differences(frames: Frames, context: Context) -> Table:
         label = wording.task_label(row["task"])
         if row["measure"] == "graded":
             label += ", pairs in order"
-        block = "Tasks" if row["task"] != ALL else "All tasks"
-        rows.append(Row((label,), tuple(cells), block))
+        rows.append(Row((label,), tuple(cells)))
     return Table(
         named("setting_differences"),
         caption(
             context,
             "Differences in partial accuracy between settings, on the scale from 0 to 1, mean over "
-            f"{captions.counted(len(wording.runs(context, baselines=False)), 'model')}; a positive "
+            f"{wording.compared(ordered[-1] if ordered else None, context)}; a positive "
             "value favours the first setting. Matched set; n is its number of items.",
         ),
         ("Task",),

@@ -148,7 +148,7 @@ def _cells(
             value_of(row, "strict"),
             percent,
             reason=wording.why(row),
-            extra=(("n", value_of(row, "n")),),
+            extra=tuple((name, value_of(row, name)) for name in ("n", "strict_low", "strict_high")),
         )
         for row in rows
     ]
@@ -179,9 +179,8 @@ def _ablation_caption(frame: pd.DataFrame, context: Context, what: str, models: 
     return caption(
         context,
         f"Strict accuracy (%) with retrieved clauses, by embedder and depth, {what}.",
-        "Matched set: the items that each of "
-        f"{captions.counted(models, 'model')} has a score for under every retriever, "
-        f"{wording.n_words(whole_set, 'in all')}.",
+        f"Answered by {captions.counted(models, 'model')}. Matched set: the items with a score "
+        f"from each under every retriever, {wording.n_words(whole_set, 'in all')}.",
     )
 
 
@@ -196,7 +195,7 @@ def retrieval_by_task(frames: Frames, context: Context) -> Table:
         mine = [lookup.get(*variant, task) for variant in found]
         sizes = [value_of(row, "n") for row in mine if row is not None]
         cells = (whole(sizes[0] if sizes else None), *_cells(found, mine, context))
-        block = "Tasks" if task in TASKS else "Macro averages"
+        block = "" if task in TASKS else "Macro averages"
         rows.append(Row((wording.task_label(task),), cells, block))
     answered = _ablated(context)
     return Table(

@@ -273,11 +273,10 @@ def _scoring(task: str, weight: float) -> tuple[str, str, str, str]:
 def scoring_rubric(frames: Frames, context: Context) -> Table:  # noqa: ARG001 - as every builder
     """Table 9: what each task is scored by, and where the date gate stands."""
     weight = float(context.options["date_weight"])
-    rows = []
+    groups: dict[tuple[str, ...], list[str]] = {}
     for task in (*TASKS, IDENTIFICATION):
-        cells = tuple(map(_words, _scoring(task, weight)))
-        block = "Second step, after a verdict of incorrect" if task == IDENTIFICATION else "Tasks"
-        rows.append(Row((wording.task_label(task),), cells, block))
+        groups.setdefault(_scoring(task, weight), []).append(wording.task_label(task))
+    rows = [Row((", ".join(names),), tuple(map(_words, rule))) for rule, names in groups.items()]
     return Table(
         named("scoring_rubric"),
         caption(
@@ -288,9 +287,9 @@ def scoring_rubric(frames: Frames, context: Context) -> Table:  # noqa: ARG001 -
         ("Task",),
         (
             Column("scorer", "Scored by", align="l"),
-            Column("strict", "Strict score 1 when", align="P{3.6cm}"),
-            Column("partial", "Partial score", align="P{4.1cm}"),
-            Column("gate", "Date gate", align="P{2.7cm}"),
+            Column("strict", "Strict score 1 when", align="P{3.5cm}"),
+            Column("partial", "Partial score", align="P{3.6cm}"),
+            Column("gate", "Date gate", align="P{2.4cm}"),
         ),
         tuple(rows),
         (
@@ -299,9 +298,10 @@ def scoring_rubric(frames: Frames, context: Context) -> Table:  # noqa: ARG001 -
             "where; further, whether a date of the answer contradicts them, whether the meaning "
             "is right, and whether the case is borderline. A program takes the majority on each "
             "question and makes the scores; no judge grades.",
-            "The weight of the dates is not published; it is a setting of the run.",
+            "Perturbation identification is the second step after a verdict of incorrect. The "
+            "weight of the dates is not published; it is a setting of the run.",
         ),
-        stub_align="P{2.6cm}",
+        stub_align="P{3.5cm}",
         size="scriptsize",
         short_caption="How each task is scored",
     )
