@@ -15,7 +15,7 @@ from typing import Any
 from scripts.files import DataError, iterate_jsonl
 from scripts.records import RecordError, Request
 from scripts.tide.construction_prompts import ConstructionPrompts
-from scripts.tide.construction_report import ReportRow
+from scripts.tide.construction_report import ReportRow, Status
 from scripts.tide.generator import Ask
 from scripts.tide.provisions import documents_in_order, fence, shown
 from scripts.tide.replies import (
@@ -290,7 +290,7 @@ def shipped_rows(
     return [rows.get(e.element_id) or EntityRow(e.element_id, []) for e in elements], report
 
 
-def _shipped_status(row: EntityRow | None) -> Any:
+def _shipped_status(row: EntityRow | None) -> Status:
     if row is None:
         return "absent"
     return "ok" if row.entities else "empty"

@@ -110,8 +110,7 @@ def find(
                 report.append(ReportRow("threads", cluster.cluster_id, "dropped", reason))
                 continue
             own.append(thread)
-        status: Any = "ok" if own else "empty"
-        report.append(ReportRow("threads", cluster.cluster_id, status))
+        report.append(ReportRow("threads", cluster.cluster_id, "ok" if own else "empty"))
         threads += own
     return _distinct(threads), report
 
