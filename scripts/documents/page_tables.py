@@ -17,6 +17,9 @@ from scripts.documents.engines import Box, Word, union
 #: Share of the height that words of one row have in common.
 _SAME_ROW = 0.5
 # Two columns of running text: so many rows in turn with a gap at one place, and words on each side.
+# A table without rules: so many rows and columns at least, middling words a cell at most, and how
+# near edges must be, in points.
+_TABLE_ROWS, _TABLE_COLUMNS, _CELL_WORDS, _ALIGNED = 3, 3, 3, 4.0
 _COLUMN_ROWS, _COLUMN_WORDS, _GUTTER = 6, 3, 1.5
 
 
@@ -87,6 +90,84 @@ def fill(grids: Sequence[Grid], words: Sequence[Word]) -> tuple[list[dict[str, A
         ]
         tables.append({"bbox": rounded(grid.box), "rows": texts})
     return tables, rest
+
+
+def laid_out(
+    grids: Sequence[Grid], words: Sequence[Word]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """(tables from the top, lines in reading order) of a page's words."""
+    tables, outside = fill(grids, words)
+    unruled, outside = fill(aligned_grids(outside), outside)
+    tables = sorted([*tables, *unruled], key=lambda table: (table["bbox"][1], table["bbox"][0]))
+    return tables, [line_of(row) for row in reading_rows(outside)]
+
+
+def aligned_grids(words: Sequence[Word]) -> list[Grid]:
+    """Tables without rules: rows in turn with as many short, aligned cells, three or more of each.
+
+    A cell that wraps ends the table; running text in three columns is told by its longer lines.
+    """
+    segments = [_segments(row) for row in text_rows(words)]
+    grids: list[Grid] = []
+    first = 0
+    while first < len(segments):
+        last = first + 1
+        while last < len(segments) and _aligned(segments[first], segments[last]):
+            last += 1
+        block = segments[first:last]
+        sizes = [len(segment) for row in block for segment in row]
+        if len(block) >= _TABLE_ROWS and median(sizes) <= _CELL_WORDS:
+            grids.append(_grid_of(block))
+        first = last
+    return grids
+
+
+def _segments(row: Sequence[Word]) -> list[list[Word]]:
+    """The words of a row cut at its wide gaps."""
+    starts = {gap[1] for gap in _gaps(row)}
+    out: list[list[Word]] = []
+    for word in row:
+        if out and word.box[0] not in starts:
+            out[-1].append(word)
+        else:
+            out.append([word])
+    return out
+
+
+def _aligned(a: Sequence[Sequence[Word]], b: Sequence[Sequence[Word]]) -> bool:
+    """Whether two rows have as many cells, each pair with one edge or the middle in common."""
+    if len(a) != len(b) or len(a) < _TABLE_COLUMNS:
+        return False
+    for one, other in zip(a, b, strict=True):
+        x, y = union([word.box for word in one]), union([word.box for word in other])
+        shifts = (x[0] - y[0], x[2] - y[2], (x[0] + x[2] - y[0] - y[2]) / 2)
+        if min(map(abs, shifts)) > _ALIGNED:
+            return False
+    return True
+
+
+def _grid_of(block: Sequence[Sequence[Sequence[Word]]]) -> Grid:
+    """The grid of aligned rows; the bounds lie in the middle of the gaps."""
+    boxes = [[union([word.box for word in segment]) for segment in row] for row in block]
+    columns = list(zip(*boxes, strict=True))
+    left = min(box[0] for box in columns[0])
+    right = max(box[2] for box in columns[-1])
+    inner = [
+        (max(box[2] for box in a) + min(box[0] for box in b)) / 2 for a, b in pairwise(columns)
+    ]
+    edges = [left, *inner, right]
+    tops = [min(box[1] for box in row) for row in boxes]
+    bottoms = [max(box[3] for box in row) for row in boxes]
+    heights = [
+        tops[0],
+        *((b + t) / 2 for b, t in zip(bottoms, tops[1:], strict=False)),
+        bottoms[-1],
+    ]
+    rows = tuple(
+        tuple((x0, top, x1, bottom) for x0, x1 in pairwise(edges))
+        for top, bottom in pairwise(heights)
+    )
+    return Grid((left, tops[0], right, bottoms[-1]), rows)
 
 
 def cell_text(words: Sequence[Word]) -> str:

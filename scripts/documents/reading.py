@@ -27,7 +27,7 @@ from scripts.documents.engines import (
     read_trace,
 )
 from scripts.documents.legacy_fonts import is_mojibake
-from scripts.documents.page_tables import Grid, fill, find_grids, line_of, reading_rows
+from scripts.documents.page_tables import Grid, find_grids, laid_out
 from scripts.documents.pages import Page
 from scripts.documents.repairs import count_characters, has_bijoy
 from scripts.documents.selection import (
@@ -387,8 +387,7 @@ def page_of_choice(document: str, number: int, choice: Choice, grids: Sequence[G
     candidate = choice.candidate
     if candidate is None:
         raise ValueError(f"{document}, page {number}: no candidate was chosen")
-    tables, outside = fill(grids, candidate.words)
-    lines = [line_of(row) for row in reading_rows(outside)]
+    tables, lines = laid_out(grids, candidate.words)
     cells = (cell for table in tables for row in table["rows"] for cell in row)
     held = sum(count_characters(text) for text in _chain(lines, cells))
     reason = ""
@@ -435,8 +434,7 @@ def engine_texts(path: Path | str, engines: Sequence[str]) -> list[EngineText]:
         for number in range(1, len(pdf) + 1):
             material = sources.material(number)
             for reading in material.readings:
-                tables, outside = fill(material.grids, reading.words)
-                lines = [line_of(row) for row in reading_rows(outside)]
+                tables, lines = laid_out(material.grids, reading.words)
                 out.append(EngineText(number, reading.engine, lines, tables))
         sources.close()
     return out

@@ -12,6 +12,7 @@ from scripts.documents.page_tables import (
     cell_text,
     fill,
     find_grids,
+    laid_out,
     line_of,
     reading_rows,
     text_rows,
@@ -113,6 +114,38 @@ def test_few_rows_or_short_cells_are_no_columns() -> None:
     assert reading_rows([]) == []
 
 
+def unruled(rows: int = 4, columns: int = 3, words: int = 2) -> list[Word]:
+    return [
+        word(f"c{r}{c}{w}", 120 * c + 24 * w, 14 * r, 22)
+        for r in range(rows)
+        for c in range(columns)
+        for w in range(words)
+    ]
+
+
+def test_a_table_without_rules_is_told_by_its_columns() -> None:
+    lines = [word("Heading", 100, -40, 60), word("after", 0, 90), word("it", 25, 90)]
+    tables, rest = laid_out([], [*unruled(), *lines])
+    assert tables[0]["rows"] == [[f"c{r}{c}0 c{r}{c}1" for c in range(3)] for r in range(4)]
+    assert [line["text"] for line in rest] == ["Heading", "after it"]
+    # Cells that share their right edge or their middle are aligned too.
+    right = [
+        word(f"{r}{c}", 120 * c - 9 * r, 14 * r, 20 + 9 * r) for r in range(4) for c in range(3)
+    ]
+    assert len(laid_out([], right)[0][0]["rows"]) == 4
+
+
+@pytest.mark.parametrize(
+    "words",
+    [unruled(rows=2), unruled(columns=2), unruled(words=4), columns(8), [], unruled(1, 1, 4)],
+    ids=["two rows", "two columns", "long cells", "running text", "nothing", "one line"],
+)
+def test_what_is_no_table(words) -> None:  # type: ignore[no-untyped-def]
+    tables, lines = laid_out([], words)
+    assert tables == []
+    assert sum(len(line["text"].split()) for line in lines) == len(words)
+
+
 BOXES = st.lists(
     st.tuples(*[st.floats(0, 500) for _ in range(2)], st.floats(0, 80), st.floats(0, 20)),
     max_size=40,
@@ -126,9 +159,10 @@ def test_every_word_is_in_one_row(boxes) -> None:  # type: ignore[no-untyped-def
         assert sorted(each.text for row in rows for each in row) == sorted(w.text for w in words)
         assert all(rows)
     grid = Grid((100, 100, 400, 400), (((100, 100, 250, 400), (250, 100, 400, 400)),))
-    tables, rest = fill([grid], words)
+    tables, lines = laid_out([grid], words)
     held = [t for table in tables for row in table["rows"] for cell in row for t in cell.split()]
-    assert sorted(held + [each.text for each in rest]) == sorted(each.text for each in words)
+    held += [text for line in lines for text in line["text"].split()]
+    assert sorted(held) == sorted(each.text for each in words)
 
 
 def test_a_line_has_the_size_and_weight_of_most_of_its_letters() -> None:
