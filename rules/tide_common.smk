@@ -77,7 +77,7 @@ def tide_generator():
         "entry": ordered(MODELS[name]),
         "mode": MODELS[name]["modes"][0],
         "max_new_tokens": construction["max_new_tokens"],
-        "store": f"{RESULTS}/store/tide_construction/{name}.jsonl",
+        "store": f"{RESULTS}/store/tide_construction/{name}/{MODELS[name]['modes'][0]}.jsonl",
     }
 
 

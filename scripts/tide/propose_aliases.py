@@ -1,16 +1,15 @@
 """Rule script: pairs of names that may mean one thing, and units in which every pair is judged.
 
 input.entities. output: candidates, units. params: name and entry (of `embedders`), threshold,
-unit_size, store (the file of kept vectors, no output of the rule).
+unit_size, store (the stem of the file of kept vectors, no output of the rule).
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scripts.execution import execute, exit_on_sigterm
 from scripts.files import read_records, write_records
-from scripts.retrieval.cache import Counts, EmbeddingCache
-from scripts.retrieval.embedders import Embedder, create_embedder
+from scripts.retrieval.cache import CachedEmbedder
+from scripts.retrieval.embedders import create_embedder
 from scripts.tide import candidates, set_cover
 from scripts.tide.entities import surface_forms
 from scripts.tide.rows import EntityRow
@@ -19,23 +18,12 @@ if TYPE_CHECKING:
     snakemake: Any
 
 
-class KeptVectors:
-    """An embedder whose vectors are kept: only new names are embedded."""
-
-    def __init__(self, embedder: Embedder, store: str) -> None:
-        self.embedder, self.cache, self.counts = embedder, EmbeddingCache(store), Counts()
-
-    def embed_passages(self, texts: Sequence[str]) -> Any:
-        """Vectors of the texts, shape (texts, dimensions)."""
-        return self.cache.embed(self.embedder, texts, "passage", self.counts)
-
-
 def main(snakemake: Any) -> None:
     """Embed every name with its concepts, keep the neighbours, pack them into units."""
     exit_on_sigterm()
     params = snakemake.params
     forms = surface_forms(read_records(snakemake.input.entities, EntityRow))
-    embedder = KeptVectors(create_embedder(params.name, params.entry), params.store)
+    embedder = CachedEmbedder(create_embedder(params.name, params.entry), params.store)
     pairs = candidates.propose(forms, embedder, float(params.threshold))
     units = set_cover.cover([pair.pair for pair in pairs], int(params.unit_size))
     print(f"{len(forms)} names, {len(pairs)} candidate pairs, {len(units)} units")
