@@ -27,7 +27,7 @@ Kind = Literal["plain", "relative_time", "misalignment", "explanation"]
 #: Longest reply that is read, in characters.
 LONGEST_REPLY = 20_000
 #: Characters of a span that a schema allows, where the backend knows such a limit.
-SPAN_CHARACTERS = 40
+SPAN_CHARACTERS = 32
 #: Questions of every case, in the order in which they are counted and printed.
 QUESTIONS = ("contradicting", "meaning", "uncertain")
 #: Logged questions of a kind of case: yes/no, never scored.
@@ -94,7 +94,8 @@ class GoldDate:
 
     def described(self, place: int) -> str:
         """The date as the judge sees it."""
-        return f"{place}. {self.value} ({self.granularity}; {self.text})"
+        written = "" if self.text == self.value else f"; {self.text}"
+        return f"{place}. {self.value} ({self.granularity}{written})"
 
 
 @dataclass(frozen=True, slots=True)

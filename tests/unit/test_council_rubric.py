@@ -17,6 +17,7 @@ from scripts.judging.council import decide
 from scripts.judging.council_rubric import (
     FLAGS,
     Case,
+    GoldDate,
     Kind,
     build_request,
     case_text,
@@ -85,6 +86,11 @@ def test_the_request_shows_the_case_and_the_answer(case: Case) -> None:
     assert request.item_id == case.item_id and request.setting["purpose"] == "council"
     assert request.response_schema == response_schema(case.kind, len(case.dates), limited=True)
     assert request == build_request(case, ANSWER, DECODING)
+
+
+def test_a_date_that_is_written_as_its_value_is_shown_once() -> None:
+    iso = replace(cases.PLAIN, dates=(GoldDate("2019-11-12", "day", "2019-11-12"),))
+    assert "Dates: 1. 2019-11-12 (day)\n" in case_text(iso, "x")
 
 
 def test_the_label_says_what_was_shown() -> None:
