@@ -42,10 +42,12 @@ from scripts.documents.repairs import (
 FAULT_RATE = 0.002
 #: Share of words that two engines must have in common.
 WORDS_AGREE = 0.99
+# So many in common leave no room for doubt.
+_EXACT = 0.999
 #: Share of letters that they must have in common where the glyph boxes confirm the words' ends.
 LETTERS_AGREE = 0.998
 #: Share of words that must begin and end where drawn words do, and how near, in type sizes.
-ENDS_AGREE, _END_SHARE = 0.99, 0.3
+ENDS_AGREE, _END_SHARE = 0.998, 0.3
 # Bengali statute text has 2 to 16 hasantas and 13 to 33 vowel signs in 100 letters (in any run of
 # 200), and 3.5 to 7.7 letters a word; the limits lie well outside.
 _ENOUGH_LETTERS = 200
@@ -320,10 +322,9 @@ class Choice:
 
 
 def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
-    """The best candidate: trusted before not, few repairs, wide agreement, most characters.
+    """The best candidate: trusted before not, exact before near, few repairs, most characters.
 
-    `engines` are those that read the page. With one engine alone nothing can confirm a reading but
-    its own glyphs; a reading of legacy fonts is confirmed by having no fault at all.
+    `engines` are those that read the page; with one alone, its own glyphs confirm a reading.
     """
     if not found:
         return Choice(None, "no engine gave text", 0.0)
@@ -335,6 +336,7 @@ def choose(found: Sequence[Candidate], engines: Sequence[str]) -> Choice:
             bool(each.problem or reason),
             bool(each.problem),
             each.cut,
+            agreement < _EXACT and not each.spaced,
             each.weight,
             -round(1.0 if each.boxed else each.ends, 2),
             -round(agreement, 3),
