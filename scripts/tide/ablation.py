@@ -19,7 +19,7 @@ from scripts.statistics.flags import INCOMPLETE, MISSING
 from scripts.tide.intervals import (
     NAN,
     Floats,
-    Weights,
+    Resamples,
     macro_interval,
     mean_draws,
     mean_interval,
@@ -70,15 +70,17 @@ def ablation_frames(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataFr
     variants = variants_of(settings)
     runs = answered_all(scores, settings, set(variants))
     cubes = {task: cube(scores, task, runs, runs, tuple(variants)) for task in TASKS}
-    weights = resampling(cubes.values(), settings, "ablation")
+    resamples = resampling(cubes.values(), settings)
     by_task, by_model = [], []
     for knowledge, key in variants.items():
-        pooled = Variant({task: _pooled(cubes[task], knowledge) for task in TASKS}, cubes, weights)
+        pooled = Variant(
+            {task: _pooled(cubes[task], knowledge) for task in TASKS}, cubes, resamples
+        )
         by_task += [(*key, task, *pooled.cell(task, settings.level)) for task in TASKS]
         by_task += [(*key, macro, *pooled.macro(macro, settings.level)) for macro in MACROS]
         for run in runs:
             values = {task: each.of("correct", run, knowledge) for task, each in cubes.items()}
-            mine = Variant(values, cubes, weights)
+            mine = Variant(values, cubes, resamples)
             by_model += [
                 (*key, *run, macro, *mine.macro(macro, settings.level)) for macro in MACROS
             ]
@@ -99,13 +101,13 @@ class Variant(NamedTuple):
 
     values: Mapping[str, Floats]
     cubes: Mapping[str, Cube]
-    weights: Weights
+    resamples: Resamples
 
     def cell(self, task: str, level: float) -> tuple[int, float, float, float, str]:
         """The columns VALUES of a task."""
         values = self.values[task]
         n = int((~np.isnan(values)).sum())
-        draws = mean_draws(values, self.weights[task])
+        draws = mean_draws(values, self.resamples[task])
         low, high = mean_interval(values, draws, level)
         return n, mean_of(values), low, high, self.cubes[task].flag(n)
 
@@ -119,7 +121,7 @@ class Variant(NamedTuple):
         means = [cells[task][1] for task in there]
         low, high = macro_interval(
             [(cells[task][1], Interval(*cells[task][2:4])) for task in there],
-            [mean_draws(self.values[task], self.weights[task]) for task in there],
+            [mean_draws(self.values[task], self.resamples[task]) for task in there],
             level,
         )
         n = sum(cells[task][0] for task in there)

@@ -60,13 +60,21 @@ def accuracy_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """
     check_scores(scores, settings)
     cubes = task_cubes(scores, settings)
-    weights = resampling(cubes.values(), settings, "accuracy")
+    resamples = resampling(cubes.values(), settings)
+    # One matrix product a task and measure, shape (runs, knowledge, resamples).
+    draws = {
+        task: {
+            measure: mean_draws(each.values[name], resamples[task])
+            for measure, name in MEASURES.items()
+        }
+        for task, each in cubes.items()
+    }
     counts = row_counts(scores)
     rows = []
     for run in settings.all_runs:
         for knowledge in SETTINGS:
             cells = [
-                Cell(cubes[task], run, knowledge, weights[task], settings.level) for task in TASKS
+                Cell(cubes[task], run, knowledge, draws[task], settings.level) for task in TASKS
             ]
             found = [cell.row(counts.get((*run, knowledge, cell.cube.task), {})) for cell in cells]
             rows += [*found, _macro(cells, found, settings)]
@@ -104,12 +112,12 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One run in one setting on one task, with the weights of the resamples."""
+    """One run in one setting on one task; `draws` of every run and setting, by measure."""
 
     cube: Cube
     run: Run
     knowledge: str
-    weights: Floats
+    draws: Mapping[str, Floats]
     level: float
 
     @cached_property
@@ -118,7 +126,8 @@ class Cell:
         found = {}
         for measure, name in MEASURES.items():
             values = self.cube.of(name, self.run, self.knowledge)
-            draws = mean_draws(values, self.weights)
+            place = self.cube.runs.index(self.run), self.cube.knowledge.index(self.knowledge)
+            draws = self.draws[measure][place]
             found[measure] = Value(mean_of(values), mean_interval(values, draws, self.level), draws)
         return found
 

@@ -50,9 +50,9 @@ def differences_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     check_scores(scores, settings)
     runs = settings.model_runs
     cubes = [cube(scores, task, runs, runs) for task in TASKS]
-    weights = resampling(cubes, settings, "differences")
+    resamples = resampling(cubes, settings)
     found = [
-        _means(each, measure, weights[each.task])
+        _means(each, measure, resamples[each.task])
         for each in cubes
         for measure in (("partial", "graded") if each.task == SORTING else ("partial",))
     ]
@@ -61,12 +61,12 @@ def differences_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _means(each: Cube, measure: str, weights: Floats) -> Means:
+def _means(each: Cube, measure: str, counts: Floats) -> Means:
     values = each.of_compared(measure)
     n = len(each.items)
     if not values.size or np.isnan(values).any():
         return Means(each.task, measure, n, (), np.empty((0, 3)), np.empty((3, 0)), MISSING)
-    draws = np.stack([weights @ values[:, place].mean(axis=0) for place in range(len(SETTINGS))])
+    draws = values.sum(axis=0) @ counts.T / (n * len(each.compared))
     fewer = INCOMPLETE if each.compared != each.runs else ""
     flag = join_flags([each.flag(n), fewer])
     return Means(each.task, measure, n, each.compared, values.mean(axis=2), draws, flag)

@@ -1,15 +1,17 @@
 """Bootstrap intervals of TIDE: items are resampled within their task.
 
 A resample draws as many items of a task as there are, with replacement: one multinomial draw of
-weights, which every model and setting shares, so that differences are paired (Efron & Tibshirani,
-An Introduction to the Bootstrap, 1993, chapters 8 and 13). Where nothing varies, every resample is
-the sample and a percentile interval would claim certainty: at 0 and 1 the interval is Wilson's with
-n = items (JASA 22 (1927) 209-212), between them there is none (NaN).
+how often each item is in it. All models, settings and statistics share the resamples, so that
+differences are paired (Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapters 8 and
+13). Where nothing varies, every resample is the sample and a percentile interval would claim
+certainty: at 0 and 1 the interval is Wilson's with n = items (JASA 22 (1927) 209-212), between
+them there is none (NaN).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +23,8 @@ from scripts.statistics.seeding import cell_generator
 
 NAN = float("nan")
 Floats = NDArray[np.float64]
-#: Task to the weights of its items in every resample, shape (resamples, items); rows sum to 1.
-Weights = Mapping[str, Floats]
+#: Task to how often every resample has each of its items, shape (resamples, items).
+Resamples = Mapping[str, Floats]
 
 
 class Pooled(NamedTuple):
@@ -41,17 +43,20 @@ class Counted(NamedTuple):
     base: Floats
 
 
-def item_weights(seed: int, purpose: str, task: str, items: int, resamples: int) -> Floats:
-    """Weights of a task's items in every resample, shape (resamples, items).
+@lru_cache(maxsize=16)
+def item_counts(seed: int, task: str, items: int, resamples: int) -> Floats:
+    """How often every resample has each item of a task, shape (resamples, items); read-only.
 
-    They depend on nothing else, so models, settings and the order of rows share them. No item: no
-    column.
+    They depend on nothing else, so models, settings and the order of rows share them. Whole numbers
+    in double precision: sums of scores are exact, whatever order a machine adds them in. No item:
+    no column.
     """
-    if not items:
-        return np.zeros((resamples, 0))
-    generator = cell_generator(seed, "tide", purpose, task)
-    drawn = generator.multinomial(items, np.full(items, 1 / items), size=resamples)
-    return np.asarray(drawn / items, dtype=float)
+    counts = np.zeros((resamples, items))
+    if items:
+        generator = cell_generator(seed, "tide", "items", task)
+        counts[:] = generator.multinomial(items, np.full(items, 1 / items), size=resamples)
+    counts.setflags(write=False)
+    return counts
 
 
 def mean_of(values: Floats) -> float:
@@ -60,12 +65,15 @@ def mean_of(values: Floats) -> float:
     return float(there.mean()) if there.size else NAN
 
 
-def mean_draws(values: Floats, weights: Floats) -> Floats:
-    """The mean of the values that are not NaN, in every resample; NaN where a resample has none."""
+def mean_draws(values: Floats, counts: Floats) -> Floats:
+    """The mean of the values that are not NaN, in every resample; NaN where a resample has none.
+
+    `values`: shape (..., items); `counts`: (resamples, items). Returns (..., resamples).
+    """
     there = ~np.isnan(values)
-    if there.all():
-        return np.asarray(weights @ values, dtype=float)
-    return _quotient(weights @ np.where(there, values, 0.0), weights @ there.astype(float))
+    if there.all() and there.size:
+        return np.asarray(values @ counts.T / values.shape[-1], dtype=float)
+    return _quotient(np.where(there, values, 0.0) @ counts.T, there.astype(float) @ counts.T)
 
 
 def mean_interval(values: Floats, draws: Floats, level: float) -> Interval:
@@ -116,7 +124,7 @@ def macro_interval(
     return Interval(max(0.0, centre - below), min(1.0, centre + above))
 
 
-def pooled_share(parts: Iterable[Counted], weights: Weights, level: float) -> Pooled:
+def pooled_share(parts: Iterable[Counted], resamples: Resamples, level: float) -> Pooled:
     """Share of answers that hit, pooled over tasks and models.
 
     The unit of resampling is the item with the answers of all models, which are not independent;
@@ -129,9 +137,8 @@ def pooled_share(parts: Iterable[Counted], weights: Weights, level: float) -> Po
     for part in parts:
         hits, base = hits + float(part.hits.sum()), base + float(part.base.sum())
         units += int((part.base > 0).sum())
-        drawn = weights[part.task]
-        hit_draws = hit_draws + (drawn @ part.hits) * part.hits.size
-        base_draws = base_draws + (drawn @ part.base) * part.base.size
+        hit_draws = hit_draws + resamples[part.task] @ part.hits
+        base_draws = base_draws + resamples[part.task] @ part.base
     if not base:
         return Pooled(0, NAN, EMPTY)
     share = hits / base

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from scripts.files import DataError
 from scripts.statistics.flags import INCOMPLETE, MISSING
-from scripts.tide.intervals import NAN, Floats, Weights, item_weights
+from scripts.tide.intervals import NAN, Floats, Resamples, item_counts
 from scripts.tide.tasks import IDENTIFICATION, SETTINGS, TASKS
 
 ALL = "all"
@@ -113,10 +113,11 @@ class Cube:
 
 def check_scores(scores: pd.DataFrame, settings: Settings) -> None:
     """Raise DataError for runs and tasks that are not configured, and for doubled rows."""
-    found = set(zip(scores["model"], scores["mode"], strict=True))
+    rows = scores[["model", "mode"]].drop_duplicates()
+    found = {(str(model), str(mode)) for model, mode in rows.itertuples(index=False)}
     if unknown := sorted(found - set(settings.all_runs)):
         raise DataError(f"scores.parquet: runs that are not configured: {unknown}; gather again")
-    if strange := sorted(set(scores["task"]) - {*TASKS, IDENTIFICATION}):
+    if strange := sorted(set(scores["task"].unique()) - {*TASKS, IDENTIFICATION}):
         raise DataError(f"scores.parquet: unknown tasks {strange}; score again")
     keys = ["model", "mode", "knowledge", "task", "item_id"]
     doubled = scores[scores.duplicated(keys)]
@@ -196,11 +197,9 @@ def task_cubes(scores: pd.DataFrame, settings: Settings) -> dict[str, Cube]:
     return {task: cube(scores, task, runs, settings.model_runs) for task in TASKS}
 
 
-def resampling(cubes: Iterable[Cube], settings: Settings, purpose: str) -> Weights:
-    """Task to the weights of its matched items in every resample."""
+def resampling(cubes: Iterable[Cube], settings: Settings) -> Resamples:
+    """How often every resample has each matched item, by task."""
     return {
-        each.task: item_weights(
-            settings.seed, purpose, each.task, len(each.items), settings.resamples
-        )
+        each.task: item_counts(settings.seed, each.task, len(each.items), settings.resamples)
         for each in cubes
     }

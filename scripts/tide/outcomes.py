@@ -73,7 +73,7 @@ def outcomes_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     clauses; rag_given_icl: share right under retrieval among those right with the gold documents.
     """
     cubes = _cubes(scores, settings, tuple(TASKS))
-    weights = resampling(cubes, settings, "outcomes")
+    resamples = resampling(cubes, settings)
     rows = []
     for name, (event, given) in OUTCOMES.items():
         parts = []
@@ -81,7 +81,7 @@ def outcomes_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
             right = _right(each)
             hits = event(right).sum(axis=0, dtype=float)
             parts.append(Counted(each.task, hits, given(right).sum(axis=0, dtype=float)))
-        found = pooled_share(parts, weights, settings.level)
+        found = pooled_share(parts, resamples, settings.level)
         flag = _flag(cubes, found.n)
         rows.append((name, found.n, _compared(cubes), found.share, *found.interval, flag))
     return pd.DataFrame(rows, columns=list(OUTCOME_COLUMNS))
@@ -100,7 +100,7 @@ def meaning_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     share is of the setting's answers on which the council decided dates, contradiction and meaning.
     """
     cubes = _cubes(scores, settings, [name for name, task in TASKS.items() if task.judged])
-    weights = resampling(cubes, settings, "meaning")
+    resamples = resampling(cubes, settings)
     parts = [_dated(each, scores) for each in cubes]
     rows = []
     for knowledge in SETTINGS:
@@ -110,7 +110,7 @@ def meaning_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
                     _counted(each, part[part["knowledge"] == knowledge], meant, timed)
                     for each, part in zip(cubes, parts, strict=True)
                 ]
-                found = pooled_share(counted, weights, settings.level)
+                found = pooled_share(counted, resamples, settings.level)
                 words = ("right" if meant else "wrong", "right" if timed else "wrong")
                 hits = int(sum(each.hits.sum() for each in counted))
                 numbers = (hits, _compared(cubes), found.share, *found.interval)
@@ -152,7 +152,7 @@ def misalignment_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame
     Shares of the answers on which the council decided all four questions.
     """
     cubes = _cubes(scores, settings, [MISALIGNED])
-    weights = resampling(cubes, settings, "misalignment")
+    resamples = resampling(cubes, settings)
     (each,) = cubes
     part = each.rows_of(scores)
     part = part[part[list(LOGGED)].notna().all(axis=1)]
@@ -163,7 +163,7 @@ def misalignment_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame
         shares: list[float] = []
         for name in LOGGED:
             hits = _by_item(mine[mine[name].astype(bool)], each)
-            found = pooled_share([Counted(each.task, hits, base)], weights, settings.level)
+            found = pooled_share([Counted(each.task, hits, base)], resamples, settings.level)
             shares += [found.share, *found.interval]
         flag = _flag(cubes, len(mine))
         rows.append((knowledge, len(mine), len(each.compared), *shares, flag))
