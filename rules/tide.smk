@@ -202,6 +202,9 @@ rule tide_run_ablation:
     input:
         unpack(model_inputs(TIDE_FOLDER)),
         requests=tide_requests(TIDE_VARIANTS),
+        # Many prompts of a variant are prompts of rag. Asked side by side, a hosted model may give
+        # two answers to one of them, and the store takes one answer to a question.
+        settings=ancient(f"{RESULTS}/manifests/tide/{{model}}.{{mode}}.json"),
     output:
         responses=expand(
             f"{TIDE_FOLDER}/responses/{{model}}/{{mode}}/{{knowledge}}/{{task}}.jsonl",
@@ -399,6 +402,7 @@ rule tide_judge_by_model:
         entry=lambda wildcards: ordered(MODELS[wildcards.judge]),
         mode=lambda wildcards: MODELS[wildcards.judge]["modes"][0],
         max_new_tokens=TIDE["judging"]["max_new_tokens"],
+        rationale_characters=TIDE["judging"]["rationale_characters"],
         decoding=narrow(TIDE["decoding"], "temperature", "top_p", "repetition_penalty"),
         store=lambda wildcards: (f"{RESULTS}/store/tide_judges/{wildcards.judge}.jsonl"),
         code=lambda wildcards: code_digest(
