@@ -67,7 +67,7 @@ def by_model(snakemake: Any, items: list[Item], judged: list[Judged]) -> list[Ju
             params.decoding,
             ask,
             limited=spec.backend in LOCAL_BACKENDS,
-            rationale_characters=int(params.get("rationale_characters", 0)),
+            rationale_characters=int(params.get("rationale_characters") or 0),
         )
         facts = manifest.build(
             spec, backend, runs[-1], watch, benchmark=params.benchmark, max_new_tokens=limit
