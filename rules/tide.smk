@@ -23,6 +23,7 @@ rule tide_parse_document:
         entry=lambda wildcards: TIDE_DOCUMENTS[wildcards.document].to_json(),
         engines=TIDE["parsing"]["engines"],
         vision=lambda wildcards: tide_vision(wildcards.document),
+        ocr_layer=TIDE["parsing"]["ocr_layer"],
         code=tide_vision_code("scripts/documents/parse_document.py"),
     script:
         "../scripts/documents/parse_document.py"
@@ -58,7 +59,6 @@ rule tide_measure_fidelity:
         truth=tide_truth(),
         pdfs=[entry.path for entry in TIDE_DOCUMENTS.values()],
         pages=tide_documents(".pages.jsonl"),
-        records=tide_documents(".record.json"),
     output:
         fidelity=f"{TIDE_FOLDER}/statistics/fidelity.csv",
     log:
