@@ -21,7 +21,7 @@ def fetch(entry: Mapping[str, Any], path: Path, retries: Retries | None = None) 
         download(entry["url"], path, entry["sha256"], entry.get("size"), retries)
         return
     if "mediawiki" not in entry:
-        raise CorpusError(f"{path}: ships with the project and is not fetched; restore it")
+        raise CorpusError(f"{path}: is not fetched; put {_wanted(entry)} there (config.yaml)")
     wiki = entry["mediawiki"]
     client = WikiClient(wiki["api"], retries)
     is_prose = entry["reader"] == "documents"
@@ -38,6 +38,13 @@ def fetch(entry: Mapping[str, Any], path: Path, retries: Retries | None = None) 
         data = "".join(row["text"] for row in rows).encode("utf-8")
     with atomic_write(path, "wb") as handle:
         handle.write(data)
+
+
+def _wanted(entry: Mapping[str, Any]) -> str:
+    """What a person must put where nothing can be fetched."""
+    if entry["reader"] == "instruments":
+        return "the PDFs and this list of them, as docs/data-formats.md describes it,"
+    return "the file"
 
 
 def main(snakemake: Any) -> None:

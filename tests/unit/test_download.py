@@ -183,5 +183,7 @@ def test_fetch_by_entry(server, tmp_path, retries):
     entry = {"url": server.url, "sha256": SHA, "size": len(BODY), "reader": "word_list"}
     fetch(entry, tmp_path / "f", retries)
     assert (tmp_path / "f").read_bytes() == BODY
-    with pytest.raises(CorpusError, match="ships with the project"):
+    with pytest.raises(CorpusError, match=r"g: is not fetched; put the file there"):
         fetch({"reader": "word_list"}, tmp_path / "g", retries)
+    with pytest.raises(CorpusError, match="put the PDFs and this list of them"):
+        fetch({"reader": "instruments"}, tmp_path / "g", retries)
