@@ -101,6 +101,39 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("multitempbench/probing/years", [2020, 2024], ["5 folds need at least 10 years"]),
         ("multitempbench/probing/tokens", ["last_token"], ["headline_token: 'last_date_token'"]),
         ("run/gpu_limit", 1, ["models.qwen3.5-27b: needs 2 GPUs but run.gpu_limit is 1"]),
+        ("tide/models", ["gpt-5"], ["tide.models: 'gpt-5' is not in models"]),
+        ("tide/baselines", ["gpt-5.2"], ["tide.baselines: 'gpt-5.2' has backend 'openai'"]),
+        ("tide/modes", ["non_thinking"], ["tide.modes: 'gpt-5.2' has none of ['non_thinking']"]),
+        ("tide/corpus", "nbr", ["tide.corpus: 'nbr' is not in corpora", "known:"]),
+        ("tide/corpus", "wikipedia", ["tide.corpus: 'wikipedia' is no manifest of instruments"]),
+        ("tide/parsing/engines", ["acrobat"], ["tide.parsing.engines.0: 'acrobat'", "'pdfium'"]),
+        ("tide/parsing/vision", "gpt-4", ["tide.parsing.vision: 'gpt-4' is not in models"]),
+        ("tide/parsing/vision", "qwen3.5-2b", ["tide.parsing.vision: only a model behind"]),
+        ("tide/parsing/ocr", "accept", ["tide.parsing.ocr: unknown key", "allowed here:"]),
+        ("tide/construction/method", "own", ["construction.method: 'own' is not allowed"]),
+        ("tide/construction/generator", None, ["generator: missing; method model needs it"]),
+        ("tide/construction/generator", "majority", ["generator: 'majority' has backend 'bas"]),
+        ("tide/construction/generator", "gemini", ["construction.generator: 'gemini' is not in"]),
+        ("tide/construction/embedder", "minilm2", ["not in embedders; did you mean 'minilm'?"]),
+        ("tide/construction/threshold", 1.1, ["construction.threshold: 1.1 is greater"]),
+        ("tide/construction/pairs_per_task", 0, ["pairs_per_task: 0 is less than the minimum"]),
+        ("tide/construction/shipped/entities", None, ["shipped.entities: None is empty"]),
+        ("tide/retrieval/embedder", "e5", ["tide.retrieval.embedder: 'e5' is not in embedders"]),
+        ("tide/retrieval/depth", 0, ["tide.retrieval.depth: 0 is less than the minimum"]),
+        ("tide/retrieval/ablation/embedders", ["bm"], ["ablation.embedders: 'bm' is not in"]),
+        ("tide/retrieval/ablation/depths", [5, 5], ["ablation.depths: [5, 5] has non-unique"]),
+        ("tide/retrieval/ablation/models", ["gpt-4o"], ["'gpt-4o' is not in tide.models"]),
+        ("tide/retrieval/chunks/overlap", 1200, ["chunks.overlap: must be smaller than char"]),
+        ("tide/retrieval/date_aware/years", 0, ["date_aware.years: 0 is less than or equal"]),
+        ("tide/judging/council", ["rule_judge", "judge"], ["judging.council: 'judge' is not in"]),
+        ("tide/judging/council", ["majority"], ["judging.council: 'majority' has backend 'bas"]),
+        ("tide/judging/council", [], ["tide.judging.council: []"]),
+        ("tide/judging/date_weight", 1.5, ["judging.date_weight: 1.5 is greater than the max"]),
+        ("embedders/minilm/backend", "onnx", ["embedders.minilm.backend: 'onnx' is not allowed"]),
+        ("embedders/minilm/dimension", 384, ["unknown key; did you mean 'dimensions'?"]),
+        ("embedders/minilm/dimensions", 0, ["embedders.minilm.dimensions: 0 is less than"]),
+        ("embedders/gemini-embedding-2/base_url", "ftp://x", ["base_url: 'ftp://x' does not mat"]),
+        ("embedders/bad name", {}, ["bad name"]),
     ],
 )
 def test_mistakes_are_explained(
@@ -168,6 +201,31 @@ def test_paper_matrix_has_eleven_configurations(config: dict[str, Any]) -> None:
     assert sum(2 * task["items"] for task in config["syntaxbench"]["tasks"].values()) == 3200
 
 
+def test_tide_has_nine_models_in_one_mode_and_a_tie_cannot_happen(config: dict[str, Any]) -> None:
+    section = config["tide"]
+    modes = [m for n in section["models"] for m in config["models"][n]["modes"]]
+    assert [m for m in modes if m in section["modes"]] == ["thinking"] * 9
+    assert len(section["judging"]["council"]) % 2 == 1
+
+
+@pytest.mark.parametrize("overlays", [("embedded.yaml",), ("replay.yaml",)])
+def test_an_overlay_asks_no_model_that_it_cannot_reach(
+    repository: Path, overlays: tuple[str, ...]
+) -> None:
+    """Whatever an overlay's runs name answers here, or has its answers in an archive."""
+    config = load(repository, *overlays)
+    names = set()
+    for benchmark in config["run"]["benchmarks"]:
+        section = config[benchmark]
+        names |= {*section["models"], *section["baselines"]}
+        names |= set(section.get("judging", {}).get("council", []))
+        names |= {section.get("parsing", {}).get("vision")} - {None}
+    used = {name: config["models"][name] for name in names if name in config["models"]}
+    assert used
+    backends = {name: entry["backend"] for name, entry in used.items()}
+    assert set(backends.values()) <= {"transformers", "baseline", "archive"}, backends
+
+
 def test_documentation_follows_the_schema(repository: Path) -> None:
     from scripts.workflow.document_configuration import document
 
@@ -186,8 +244,9 @@ def test_every_key_of_the_schema_is_explained(repository: Path) -> None:
     assert all(key.startswith("models.*.max_new_tokens.") for key in unexplained), unexplained
 
 
-def test_a_key_pasted_by_mistake_is_not_repeated(config: dict[str, Any]) -> None:
-    config["models"]["gpt-oss-20b"]["api_key_environment"] = "sk-SECRET"
+@pytest.mark.parametrize("entry", ["models/gpt-oss-20b", "embedders/gemini-embedding-2"])
+def test_a_key_pasted_by_mistake_is_not_repeated(config: dict[str, Any], entry: str) -> None:
+    set_key(config, f"{entry}/api_key_environment", "sk-SECRET")
     with pytest.raises(ConfigurationError) as caught:
         check_configuration(config)
     assert "SECRET" not in str(caught.value)
