@@ -29,9 +29,9 @@ QUESTION_CHARACTERS = 420
 GOLD_CHARACTERS = 200
 REPLY_CHARACTERS = 220
 COLUMNS = (
-    Column("question", "Question", align="P{4.0cm}"),
+    Column("question", "Question", align="P{3.8cm}"),
     Column("gold", "Gold answer", align="P{2.4cm}"),
-    Column("reply", "Reply", align="P{3.8cm}"),
+    Column("reply", "Reply", align="P{3.7cm}"),
     Column("verdict", "Verdict of the council", align="P{2.0cm}"),
 )
 Right = Mapping[str, bool]

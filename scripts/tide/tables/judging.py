@@ -134,7 +134,7 @@ def human_validation(frames: Frames, context: Context) -> Table:
     """Table 11: experts' mean points for the council's decisions."""
     frame = frames["human_validation"]
     check_columns("human_validation", frame, ("rater", "criterion", "n", "mean", "maximum", "flag"))
-    filled = frame.assign(rater=frame["rater"].fillna("").astype(str))
+    filled = frame.assign(rater=["" if is_missing(v) else str(v) for v in frame["rater"]])
     lookup = Lookup("human_validation", filled, ("rater", "criterion"))
     criteria = (*MAXIMA, TOTAL)
     rows = []
