@@ -33,16 +33,23 @@ COLUMNS = (
 
 
 class Means(NamedTuple):
-    """Accuracies of one task: `by_run` (runs, settings), their mean in every resample
-    `draws` (settings, resamples), over `n` items; `flag` of the task."""
+    """Accuracies of one task over `n` items: their mean over runs, shape (settings,), that mean in
+    every resample, `draws` (settings, resamples), and `by_run` (runs, settings)."""
 
     task: str
     measure: str
     n: int
     runs: tuple[Run, ...]
     by_run: Floats
+    mean: Floats
     draws: Floats
     flag: str
+
+
+def nothing(task: str, measure: str, n: int) -> Means:
+    """A task that nothing can be compared on."""
+    none = np.full(len(SETTINGS), NAN)
+    return Means(task, measure, n, (), none[None][:0], none, none[:, None], MISSING)
 
 
 def differences_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -65,27 +72,30 @@ def _means(each: Cube, measure: str, counts: Floats) -> Means:
     values = each.of_compared(measure)
     n = len(each.items)
     if not values.size or np.isnan(values).any():
-        return Means(each.task, measure, n, (), np.empty((0, 3)), np.empty((3, 0)), MISSING)
+        return nothing(each.task, measure, n)
     draws = values.sum(axis=0) @ counts.T / (n * len(each.compared))
     fewer = INCOMPLETE if each.compared != each.runs else ""
     flag = join_flags([each.flag(n), fewer])
-    return Means(each.task, measure, n, each.compared, values.mean(axis=2), draws, flag)
+    by_run = values.mean(axis=2)
+    return Means(each.task, measure, n, each.compared, by_run, by_run.mean(axis=0), draws, flag)
 
 
 def _macro(found: Sequence[Means]) -> Means:
-    """The mean of the tasks that have a value; `by_run` of the runs compared on all of these."""
+    """The mean of the tasks that have a value; `by_run` is of the runs compared on all of these."""
     there = [means for means in found if means.flag != MISSING]
     n = sum(means.n for means in there)
     if not there:
-        return Means(ALL, "partial", n, (), np.empty((0, 3)), np.empty((3, 0)), MISSING)
+        return nothing(ALL, "partial", n)
     runs = tuple(run for run in there[0].runs if all(run in means.runs for means in there))
     by_run = [
         np.mean([means.by_run[means.runs.index(run)] for means in there], axis=0) for run in runs
     ]
-    draws = np.mean([means.draws for means in there], axis=0)
+    mean, draws = (
+        np.mean([getattr(means, name) for means in there], axis=0) for name in ("mean", "draws")
+    )
     flag = INCOMPLETE if len(there) < len(found) or any(means.flag for means in there) else ""
-    table = np.array(by_run) if by_run else np.empty((0, 3))
-    return Means(ALL, "partial", n, runs, table, draws, flag)
+    table = np.reshape(by_run, (len(runs), len(SETTINGS)))
+    return Means(ALL, "partial", n, runs, table, mean, draws, flag)
 
 
 def _row(means: Means, level: float) -> dict[str, Any]:
@@ -99,15 +109,13 @@ def _row(means: Means, level: float) -> dict[str, Any]:
     for a, b in PAIRS:
         i, j = SETTINGS.index(a), SETTINGS.index(b)
         name = f"{a}_minus_{b}"
-        row[name] = row[f"{name}_low"] = row[f"{name}_high"] = NAN
-        if means.runs:
-            row[name] = float((means.by_run[:, i] - means.by_run[:, j]).mean())
-            interval = spread(percentile_interval(means.draws[i] - means.draws[j], level))
-            row[f"{name}_low"], row[f"{name}_high"] = interval
-            flags.append(CONSTANT if np.isnan(interval.low) else "")
+        row[name] = float(means.mean[i] - means.mean[j])
+        interval = spread(percentile_interval(means.draws[i] - means.draws[j], level))
+        row[f"{name}_low"], row[f"{name}_high"] = interval
+        flags.append(CONSTANT if np.isnan(interval.low) and not np.isnan(row[name]) else "")
     few = len(means.runs) < 2
     for name in SPREADS:
         column = means.by_run[:, SETTINGS.index(name)]
         row[f"sd_{name}"] = NAN if few else float(column.std(ddof=1))
-    row["flag"] = join_flags([*flags, TOO_FEW if few and means.runs else ""])
+    row["flag"] = join_flags([*flags, TOO_FEW if few and means.flag != MISSING else ""])
     return row

@@ -26,6 +26,9 @@ Floats = NDArray[np.float64]
 #: Task to how often every resample has each of its items, shape (resamples, items).
 Resamples = Mapping[str, Floats]
 
+#: Sums of thirds in different orders differ by so much at most.
+ROUNDING = 1e-12
+
 
 class Pooled(NamedTuple):
     """A share of answers of several models: `n` answers, the share, and its interval."""
@@ -94,8 +97,8 @@ def wilson(share: float, n: int, level: float) -> Interval:
 
 
 def spread(interval: Interval) -> Interval:
-    """The interval, or none where it is a point: the resampling had no choice."""
-    return EMPTY if interval.low == interval.high else interval
+    """The interval, or none where it is a point (but for rounding): the resampling had no choice."""
+    return EMPTY if interval.high - interval.low < ROUNDING else interval
 
 
 def macro_interval(
