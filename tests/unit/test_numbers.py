@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import publishing_frames
 import pytest
+import tide_frames
 
 from scripts import files
 from scripts.files import DataError
@@ -206,6 +207,23 @@ def test_all_declared_numbers_of_the_paper_can_be_read(tmp_path: Path, kind: str
         assert found.flags[flag], flag
     assert found.flags["hasthinkinginterval"] == (kind == "full")
     assert not found.flags["nonthinkinglow"] and not found.flags["thinkinglow"]
+
+
+@pytest.mark.parametrize("kind", ["full", "embedded"])
+def test_all_declared_numbers_of_tide_can_be_read(tmp_path: Path, kind: str) -> None:
+    for name, frame in tide_frames.frames(kind).items():
+        files.write_csv(tmp_path / "tide" / "statistics" / f"{name}.csv", frame)
+    context = Context.from_params(tide_frames.params(kind))
+    labels = {m.key: m.label for m in (*context.models, *context.baselines)}
+    declaration = numbers.read_declaration(ROOT / "paper" / "numbers" / "tide.yaml")
+    found = numbers.collect(declaration, tmp_path, captions.facts(context), labels)
+    assert {n.name: n.reason for n in found.numbers if n.value is None} == {}
+    assert set(found.flags.values()) == {True}
+    # What says something of the models leaves the baselines out, whose labels are others.
+    models = {m.label for m in context.models}
+    named = {n.name: n.printed for n in found.numbers if n.name.endswith("Model")}
+    assert len(named) == 4
+    assert all(set(re.split(" and |, ", label)) <= models for label in named.values()), named
 
 
 def test_every_macro_of_the_text_is_declared_and_every_declared_one_used() -> None:

@@ -17,6 +17,7 @@ from scripts import files
 from scripts.multitempbench import artefacts as dates
 from scripts.publishing import collect_numbers, compile_paper, make_roster, paper
 from scripts.syntaxbench import artefacts, make_examples, make_figure, make_table
+from scripts.tide import artefacts as documents
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [p for p in sorted((ROOT / "paper").rglob("*")) if p.is_file()]
@@ -244,9 +245,24 @@ def test_every_table_and_figure_stands_in_the_paper_once() -> None:
     for benchmark, tables, figures in (
         ("syntaxbench", {*artefacts.TABLES, "examples"}, set(artefacts.FIGURES)),
         ("multitempbench", {*dates.TABLES, *dates.OWN_RULE}, set(dates.FIGURES)),
+        ("tide", {*documents.TABLES, *documents.OWN_RULE}, set(documents.FIGURES)),
     ):
         for kind, names in (("table", tables), ("figure", figures)):
             found = re.findall(rf"\\result{kind}\{{{benchmark}\}}\{{(\w+)\}}", text)
             assert set(found) == names, f"{benchmark}, {kind}s"
             # A table that the kind of run moves to the appendix is named twice, under a condition.
             assert max(map(found.count, found)) <= 2
+
+
+def test_every_section_stands_in_the_paper_under_its_benchmark() -> None:
+    """A run of some benchmarks inputs no section of another one."""
+    named: list[str] = []
+    for path in sorted((ROOT / "paper").rglob("*.tex")):
+        for line in path.read_text().splitlines():
+            for name in re.findall(r"\\input\{sections/(\w+)\}", line):
+                named.append(name)
+                for benchmark in ("syntaxbench", "multitempbench", "tide"):
+                    if benchmark in name.split("_") and not path.stem.startswith(benchmark):
+                        assert rf"\if{benchmark}" in line, f"{path.name}: {line}"
+    sections = {path.stem for path in (ROOT / "paper" / "sections").glob("*.tex")}
+    assert sorted(named) == sorted(sections)
