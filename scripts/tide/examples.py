@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from scripts.publishing import captions
 from scripts.publishing.captions import Context
 from scripts.publishing.examples import no_reply, text_cell, with_replies
 from scripts.publishing.layouts import caption
@@ -34,6 +35,8 @@ COLUMNS = (
     Column("reply", "Reply", align="P{3.7cm}"),
     Column("verdict", "Verdict of the council", align="P{2.0cm}"),
 )
+#: Names of the parts of a question that are not their field's.
+PARTS = {"misaligned_context": "Misleading context", "events_shuffled": "Events"}
 Right = Mapping[str, bool]
 #: Outcome to whether it holds for an answer that is right or wrong in each setting.
 RULES: Mapping[str, Callable[[Right], bool]] = {
@@ -104,6 +107,8 @@ def examples(
             rows.append(_row(outcome, by_setting[knowledge], (item, response), context, place == 0))
     lacking = [OUTCOMES[c.outcome][0].lower() for c in choices if c.scores is None]
     notes = [
+        "Verdict: of the council; dates: gold dates that the answer commits to; another date too: "
+        "it contradicts them; doubtful: a judge called the case borderline; open: no majority.",
         f"{LINE_BREAK}: line break; <U+…>: a character that has no shape. Long texts are cut; the "
         "CSV file has more of them. Replies are those of the models, mistakes included.",
     ]
@@ -116,8 +121,8 @@ def examples(
             context,
             "One question in every setting for each outcome: the first question (by its "
             "identifier) that the council judged in all three settings and that has the outcome, "
-            f"with the first such model of the roster. Matched set; n = {len(shown)} questions of "
-            f"{len(choices)} outcomes.",
+            f"with the first such model of the roster. Matched set; n is "
+            f"{captions.counted(len(shown), 'question')} for {len(choices)} outcomes.",
             wording.SETTING_WORDS,
         ),
         ("Setting", "Model"),
@@ -132,14 +137,15 @@ def examples(
 
 
 def question_text(item: Item) -> str:
-    """Everything that a model sees of an item, with the name of each part but the question's."""
+    """Everything that a model sees of an item; several parts have their names."""
+    shown = TASKS[item.task].shown
     parts = []
-    for name in TASKS[item.task].shown:
+    for name in shown:
         value = item.inputs[name]
         text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-        label = {"scenario": "Scenario: ", "misaligned_context": "Misleading context: "}
-        parts.append(label.get(name, "") + text)
-    return "\n".join(parts)
+        label = PARTS.get(name, name.replace("_", " ").capitalize())
+        parts.append(f"{label}: {text}" if len(shown) > 1 else text)
+    return " ".join(parts)
 
 
 def verdict_words(score: Mapping[str, Any]) -> str:
@@ -147,17 +153,17 @@ def verdict_words(score: Mapping[str, Any]) -> str:
     parts = ["right" if score["correct"] else "wrong"]
     if not is_missing(score["dates"]) and int(score["dates"]):
         matched = score["dates_matched"]
-        count = "undecided" if is_missing(matched) else f"{int(matched)} of {int(score['dates'])}"
+        count = "open" if is_missing(matched) else f"{int(matched)} of {int(score['dates'])}"
         parts.append(f"dates {count}")
     for name, yes, no in (
         ("meaning", "meaning right", "meaning wrong"),
-        ("contradicting", "a date contradicts", ""),
+        ("contradicting", "another date too", ""),
     ):
         value = score[name]
-        words = f"{name} undecided" if is_missing(value) else (yes if value else no)
+        words = f"{name} open" if is_missing(value) else (yes if value else no)
         parts += [words] * bool(words)
     if not is_missing(score["uncertain"]) and score["uncertain"]:
-        parts.append("borderline")
+        parts.append("doubtful")
     return "; ".join(parts)
 
 

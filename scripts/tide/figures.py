@@ -70,6 +70,11 @@ def _listed(*parts: tuple[int, str]) -> str:
     return ", ".join(f"{_count(n)} {words}" for i, (n, words) in enumerate(parts) if n or not i)
 
 
+def _writers(context: Context) -> str:
+    shipped = context.options.get("method") == "shipped"
+    return "written for this project" if shipped else "proposed by eight generators"
+
+
 def construction_boxes(frames: Frames, context: Context) -> list[Box]:
     """Title and text of every step with this run's counts."""
     parsing, generation, dataset = frames["parsing"], frames["generation"], frames["dataset"]
@@ -102,7 +107,7 @@ def construction_boxes(frames: Frames, context: Context) -> list[Box]:
         ("3 Entities", "names and concepts of every clause; sub-entities"),
         (
             "4 Clusters",
-            f"names with a cosine of {context.options['facts']['alias_threshold']:g} or more, "
+            f"names with a cosine of {context.options['facts']['alias_threshold']:.2f} or more, "
             f"judged; {_count(total.get('clusters', 0))} in use",
         ),
         (
@@ -112,12 +117,8 @@ def construction_boxes(frames: Frames, context: Context) -> list[Box]:
         ),
         (
             "6 Question pairs",
-            "eight generators: "
-            + _listed(
-                (proposed, "proposed"),
-                (max(dropped, 0), "dropped by checks"),
-                (beyond, "beyond the limit"),
-            ),
+            f"{_count(proposed)} {_writers(context)}, {_count(max(dropped, 0))} dropped by checks"
+            + (f", {_count(beyond)} beyond the limit" if beyond else ""),
         ),
         (
             "7 Items",

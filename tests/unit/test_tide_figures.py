@@ -104,10 +104,12 @@ def test_the_construction_has_the_counts_of_the_run(runs: Runs) -> None:
     kept = int(frames["generation"]["kept"].sum())
     beyond = int((frames["generation"]["check"] == "per_task").sum())
     words = boxes["6 Question pairs"]
-    assert f"216 proposed, {216 - kept - beyond} dropped by checks, {beyond} beyond" in words
+    assert f"216 written for this project, {216 - kept - beyond} dropped by checks" in words
+    assert f"{beyond} beyond the limit" in words
     assert boxes["7 Items"] == "16 pairs in 8 tasks, 32 clauses cited"
-    assert "0.9 or more" in boxes["4 Clusters"]
+    assert "0.90 or more" in boxes["4 Clusters"]
     full = dict(figures.construction_boxes(*runs["full"]))
+    assert full["6 Question pairs"].startswith("216 proposed by eight generators")
     assert "beyond" not in full["6 Question pairs"]
     assert "Whole corpus: 28 pages" in draw("construction", frames, context).caption
 
