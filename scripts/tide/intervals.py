@@ -97,7 +97,7 @@ def wilson(share: float, n: int, level: float) -> Interval:
 
 
 def spread(interval: Interval) -> Interval:
-    """The interval, or none where it is a point (but for rounding): the resampling had no choice."""
+    """The interval, or none where it is a point but for rounding: the resampling had no choice."""
     return EMPTY if interval.high - interval.low < ROUNDING else interval
 
 
