@@ -3,6 +3,9 @@
 Strict is `correct`, partial is `partial` (equal on tasks scored by rule), graded the share of pairs
 in order (event sorting), never mixed with strict in a column. The macro average (`all`) is the
 unweighted mean of the tasks; `perturbation_identification` is no task of its own and stays out.
+Intervals resample items within tasks; `strict_low_threads` and `strict_high_threads` resample whole
+threads, with their items of every task: questions on one thread share its facts, so that they are
+not independent. Wilson's n is then the number of threads.
 Rates and counts of rows (`valid_response_rate`, `truncated_rate`, `n_scored`, `strict_scored`,
 `unscored`, `flagged`) are of all rows of a cell, matched or not; the two rates are shares of the
 answers that were given and that a judge or rule could read (not those not run, not those unjudged).
@@ -37,16 +40,24 @@ from scripts.tide.matched import (
     resampling,
     scored,
     task_cubes,
+    thread_resampling,
 )
 from scripts.tide.tasks import SETTINGS, TASKS
 
 COLUMNS = (
     *("model", "mode", "knowledge", "task", "n", "planned", "strict", "strict_low", "strict_high"),
     *("partial", "partial_low", "partial_high", "graded", "valid_response_rate", "truncated_rate"),
+    *("strict_low_threads", "strict_high_threads"),
     *("n_scored", "strict_scored", "lost", "unscored", "flagged", "flag"),
 )
-#: Measures with an interval, and the value that each is the mean of.
-MEASURES = {"strict": "correct", "partial": "partial"}
+#: Strict accuracy with the interval over threads.
+THREADS = "strict_threads"
+#: Measures with an interval, the value that each is the mean of, and the columns of its bounds.
+MEASURES = {
+    "strict": ("correct", "strict_low", "strict_high"),
+    "partial": ("partial", "partial_low", "partial_high"),
+    THREADS: ("correct", "strict_low_threads", "strict_high_threads"),
+}
 #: Categories of rows without an answer that could have been read.
 UNREAD = ("not_run", "unjudged")
 _SUMS = ("n", "planned", "n_scored", "lost", "unscored", "flagged")
@@ -60,12 +71,14 @@ def accuracy_frame(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """
     check_scores(scores, settings)
     cubes = task_cubes(scores, settings)
-    resamples = resampling(cubes.values(), settings)
+    by_item = resampling(cubes.values(), settings)
+    by_thread = thread_resampling(list(cubes.values()), settings)
     # One matrix product a task and measure, shape (runs, knowledge, resamples).
     draws = {
         task: {
-            measure: mean_draws(each.values[name], resamples[task])
-            for measure, name in MEASURES.items()
+            "strict": mean_draws(each.values["correct"], by_item[task]),
+            "partial": mean_draws(each.values["partial"], by_item[task]),
+            THREADS: mean_draws(each.values["correct"], by_thread[task]),
         }
         for task, each in cubes.items()
     }
@@ -122,13 +135,18 @@ class Cell:
 
     @cached_property
     def values(self) -> dict[str, Value]:
-        """Strict and partial accuracy."""
+        """Strict and partial accuracy, by measure."""
+        place = self.cube.runs.index(self.run), self.cube.knowledge.index(self.knowledge)
         found = {}
-        for measure, name in MEASURES.items():
+        for measure, (name, *_) in MEASURES.items():
             values = self.cube.of(name, self.run, self.knowledge)
-            place = self.cube.runs.index(self.run), self.cube.knowledge.index(self.knowledge)
+            units = None
+            if measure == THREADS:
+                there = np.array(self.cube.threads, dtype=object)[~np.isnan(values)]
+                units = len(set(there))
             draws = self.draws[measure][place]
-            found[measure] = Value(mean_of(values), mean_interval(values, draws, self.level), draws)
+            interval = mean_interval(values, draws, self.level, units)
+            found[measure] = Value(mean_of(values), interval, draws)
         return found
 
     def row(self, counts: Mapping[str, int]) -> dict[str, Any]:
@@ -149,9 +167,10 @@ class Cell:
             "flagged": counts.get("flagged", 0),
             "flag": self.cube.flag(n),
         }
-        for measure, value in self.values.items():
+        for measure, (_, low, high) in MEASURES.items():
+            value = self.values[measure]
             row[measure] = value.mean
-            row[f"{measure}_low"], row[f"{measure}_high"] = value.interval
+            row[low], row[high] = value.interval
         return row
 
 
@@ -172,12 +191,11 @@ def _macro(
         "graded": NAN,
         "flag": MISSING if not there else "" if whole else INCOMPLETE,
     }
-    for measure in MEASURES:
+    for measure, (_, low, high) in MEASURES.items():
         values = [cell.values[measure] for cell in there]
-        low, high = macro_interval(
+        out[low], out[high] = macro_interval(
             [(value.mean, value.interval) for value in values],
             [value.draws for value in values],
             settings.level,
         )
-        out[f"{measure}_low"], out[f"{measure}_high"] = low, high
     return out

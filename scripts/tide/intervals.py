@@ -74,19 +74,25 @@ def mean_draws(values: Floats, counts: Floats) -> Floats:
     `values`: shape (..., items); `counts`: (resamples, items). Returns (..., resamples).
     """
     there = ~np.isnan(values)
-    if there.all() and there.size:
-        return np.asarray(values @ counts.T / values.shape[-1], dtype=float)
-    return _quotient(np.where(there, values, 0.0) @ counts.T, there.astype(float) @ counts.T)
+    sums = np.where(there, values, 0.0) @ counts.T
+    # Without a gap every row of values has the same denominator.
+    number = counts.sum(axis=1) if there.all() else there.astype(float) @ counts.T
+    return _quotient(sums, np.broadcast_to(number, sums.shape))
 
 
-def mean_interval(values: Floats, draws: Floats, level: float) -> Interval:
-    """Interval of `mean_of` for values in [0, 1], shape (items,); `draws` are its `mean_draws`."""
+def mean_interval(
+    values: Floats, draws: Floats, level: float, units: int | None = None
+) -> Interval:
+    """Interval of `mean_of` for values in [0, 1], shape (items,); `draws` are its `mean_draws`.
+
+    `units`: n of Wilson's interval where something else than items is drawn.
+    """
     there = values[~np.isnan(values)]
     if not there.size:
         return EMPTY
     mean = float(there.mean())
     if mean in (0.0, 1.0):
-        return wilson(mean, there.size, level)
+        return wilson(mean, there.size if units is None else units, level)
     return spread(percentile_interval(draws, level))
 
 

@@ -74,14 +74,15 @@ class Cube:
     """Values of one task by run, knowledge and matched item; NaN where an answer is not scored.
 
     `values[name]` has shape (runs, knowledge, items). `compared`: the runs that define the matched
-    set. `planned`: items of the task, matched or not. `lost`: by run, the items that it alone keeps
-    out of the set.
+    set. `threads`: of every matched item. `planned`: items of the task, matched or not. `lost`: by
+    run, the items that it alone keeps out of the set.
     """
 
     task: str
     runs: tuple[Run, ...]
     knowledge: tuple[str, ...]
     items: tuple[str, ...]
+    threads: tuple[str, ...]
     compared: tuple[Run, ...]
     planned: int
     lost: Mapping[Run, int]
@@ -149,7 +150,10 @@ def cube(
     """
     inside = scores["task"].eq(task) & scores["knowledge"].isin(list(knowledge))
     part = scores[inside]
-    names, item_places = np.unique(part["item_id"].to_numpy(dtype=object), return_inverse=True)
+    names, firsts, item_places = np.unique(
+        part["item_id"].to_numpy(dtype=object), return_index=True, return_inverse=True
+    )
+    threads = part["thread"].to_numpy(dtype=object)[firsts]
     places = (
         _places(part, runs),
         np.asarray(
@@ -177,6 +181,7 @@ def cube(
         runs=tuple(runs),
         knowledge=tuple(knowledge),
         items=tuple(map(str, names[matched])),
+        threads=tuple(map(str, threads[matched])),
         compared=compared,
         planned=len(names),
         lost={run: int((alone & ~mine).sum()) for run, mine in zip(compared, every, strict=True)},
@@ -203,3 +208,11 @@ def resampling(cubes: Iterable[Cube], settings: Settings) -> Resamples:
         each.task: item_counts(settings.seed, each.task, len(each.items), settings.resamples)
         for each in cubes
     }
+
+
+def thread_resampling(cubes: Sequence[Cube], settings: Settings) -> Resamples:
+    """The same where whole threads are drawn, with the items of all tasks that belong to them."""
+    names = sorted({thread for each in cubes for thread in each.threads})
+    counts = item_counts(settings.seed, "threads", len(names), settings.resamples)
+    place = {name: index for index, name in enumerate(names)}
+    return {each.task: counts[:, [place[name] for name in each.threads]] for each in cubes}

@@ -207,6 +207,11 @@ def test_intervals_hold_the_point_and_rule_tasks_have_one() -> None:
     for measure in ("strict", "partial"):
         assert (found[f"{measure}_low"] <= found[measure]).all()
         assert (found[measure] <= found[f"{measure}_high"]).all()
+    there = found[found["strict_low_threads"].notna()]
+    # Three threads that are equally good leave a cell without an interval.
+    assert len(found) - len(there) < 10
+    assert (there["strict_low_threads"] <= there["strict"]).all()
+    assert (there["strict"] <= there["strict_high_threads"]).all()
     rule = found[found["task"] == "temporal_mcq"]
     for end in ("low", "high"):
         assert (rule[f"strict_{end}"] == rule[f"partial_{end}"]).all()
@@ -256,6 +261,40 @@ def test_the_macro_interval_is_narrower_than_a_task() -> None:
     error = np.sqrt((p * (1 - p) / 50).sum()) / 8
     assert width["all"] == pytest.approx(2 * 1.96 * error, rel=0.08)
     assert width["all"] < width.drop("all").min()
+
+
+def test_threads_are_drawn_with_all_their_items() -> None:
+    """Where all questions of a thread have one answer, a thread is one observation."""
+
+    def rule(model: str, knowledge: str, task: str, number: int) -> bool:
+        return number // 10 % 2 == 0
+
+    design = Design(models=("alpha",), baselines=(), items=200)
+    scores = synthetic.frame(design, rule)
+    scores["thread"] = "t" + scores["item_id"].str[-4:-1]
+    found = analysis.accuracy_frame(scores, design.settings(resamples=3000))
+    row = one(found, knowledge="rag", task="temporal_mcq")
+    wide = row["strict_high_threads"] - row["strict_low_threads"]
+    narrow = row["strict_high"] - row["strict_low"]
+    assert wide / narrow == pytest.approx(np.sqrt(10), rel=0.1)
+    # The same threads in every task: averaging tasks helps nothing.
+    macro = one(found, knowledge="rag", task="all")
+    assert macro["strict_high_threads"] - macro["strict_low_threads"] == pytest.approx(wide)
+    # One thread an item: the two ways are one.
+    scores["thread"] = scores["item_id"]
+    found = analysis.accuracy_frame(scores, design.settings(resamples=3000))
+    alone = one(found, knowledge="rag", task="temporal_mcq")
+    width = alone["strict_high_threads"] - alone["strict_low_threads"]
+    assert width == pytest.approx(narrow, rel=0.1)
+
+
+def test_wilsons_n_is_the_number_of_threads() -> None:
+    design = Design(models=("alpha",), baselines=(), items=20)
+    scores = synthetic.frame(design, lambda model, knowledge, task, number: True)
+    row = one(
+        analysis.accuracy_frame(scores, design.settings()), knowledge="icl", task="temporal_mcq"
+    )
+    assert row["strict_low_threads"] == pytest.approx(proportion_confint(3, 3, method="wilson")[0])
 
 
 def test_rates_are_of_answers_that_could_be_read(scores: pd.DataFrame) -> None:
