@@ -6,17 +6,25 @@ from pathlib import Path
 
 import publishing_frames
 import pytest
+import tide_frames
 import yaml
 
 from scripts.files import DataError
 from scripts.publishing import captions
 from scripts.publishing.captions import NON_THINKING, THINKING, Context
+from scripts.publishing.roster import build as build_roster
+from scripts.publishing.roster import roster_params
+from scripts.tide import artefacts as tide_artefacts
 
 ROOT = Path(__file__).parents[2]
 
 
 def context(kind: str = "full") -> Context:
     return Context.from_params(publishing_frames.params(kind))
+
+
+def tide_context(kind: str) -> Context:
+    return Context.from_params(tide_frames.params(kind), "tide")
 
 
 def test_publication_params_of_the_real_configuration_make_a_context() -> None:
@@ -111,6 +119,55 @@ def test_setup_states_the_kind_of_run(kind: str) -> None:
     assert r"\newcommand{\ResultsDir}{../..}" in source
     assert (r"\embeddedtrue" in source) == (kind == "embedded")
     assert (r"\thinkingtrue" in source) == (kind == "full")
+
+
+@pytest.mark.parametrize("names", [("tide",), ("syntaxbench", "tide"), captions.BENCHMARKS])
+def test_setup_says_which_benchmarks_the_run_has(names: tuple[str, ...]) -> None:
+    made = {"syntaxbench": context(), "multitempbench": context(), "tide": tide_context("full")}
+    source = captions.setup_latex({name: made[name] for name in names})
+    for name in captions.BENCHMARKS:
+        state = "true" if name in names else "false"
+        assert rf"\newif\if{name}" in source and rf"\{name}{state}" in source
+    # Sentences about thinking are about SyntaxBench's models.
+    assert (r"\thinkingtrue" in source) == ("syntaxbench" in names)
+
+
+def test_the_paper_has_a_section_of_every_benchmark_under_its_condition() -> None:
+    main = (ROOT / "paper" / "main.tex").read_text()
+    for name in captions.BENCHMARKS:
+        assert rf"\if{name}\input{{sections/{name}}}\fi" in main
+        assert rf"\if{name}\input{{sections/appendix_{name}}}\fi" in main
+        assert (ROOT / "paper" / "numbers" / f"{name}.yaml").is_file()
+
+
+def test_tide_s_context_of_the_real_configuration() -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    found = Context.from_params(tide_artefacts.context_params(config), "tide")
+    assert [m.key for m in found.models] == config["tide"]["models"]
+    assert len(found.configurations) == 9 and found.main_mode == THINKING
+    assert [m.key for m in found.baselines] == config["tide"]["baselines"]
+    facts = captions.facts(found)
+    assert facts["models_words"] == "nine models" and facts["date_weight"] == 0.5
+    assert facts["judges_list"] == captions.join_words(
+        config["models"][name]["label"] for name in config["tide"]["judging"]["council"]
+    )
+
+
+def test_the_roster_has_every_model_once_and_baselines_last() -> None:
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    params = roster_params(config)
+    assert params["benchmarks"] == list(captions.BENCHMARKS)
+    entries = {entry["name"]: entry for entry in params["entries"]}
+    assert len(entries) == len(params["entries"])
+    for name in captions.BENCHMARKS:
+        of_benchmark = {key for key, entry in entries.items() if name in entry["benchmarks"]}
+        assert of_benchmark == {*config[name]["models"], *config[name]["baselines"]}
+    baselines = [entry["backend"] == "baseline" for entry in params["entries"]]
+    assert baselines == sorted(baselines) and any(baselines)
+    table = build_roster(**params)
+    labels = [column.header for column in table.columns]
+    assert labels[-3:] == ["SyntaxBench", "MultiTempBench", "TIDE"]
+    assert len(table.rows) == len(entries)
 
 
 def test_facts_count_the_matrix() -> None:

@@ -47,8 +47,9 @@ class CountingServer(ThreadingHTTPServer):
         self.asked: Counter[str] = Counter()
         # The same requests by (model, messages as JSON).
         self.prompts: Counter[tuple[str, str]] = Counter()
-        # How a model answers a prompt with this digest; any other one answers as SyntaxBench asks.
-        self.replies: dict[str, Callable[[str], str]] = {}
+        # How a model answers a request, given its digest and its body; any other one answers as
+        # SyntaxBench asks.
+        self.replies: dict[str, Callable[[str, dict[str, Any]], str]] = {}
         # Seconds that a model waits before it answers.
         self.delays: dict[str, float] = {}
         # Jobs ask at the same time.
@@ -72,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
             self.server.asked[model] += 1
             self.server.prompts[model, prompt] += 1
         if model in self.server.replies:
-            content = self.server.replies[model](digest)
+            content = self.server.replies[model](digest, body)
         else:
             result: Any = int(digest[:2], 16) % 12
             if "yes" in body["messages"][0]["content"].lower():

@@ -143,8 +143,8 @@ class TimeProject(Project):
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> TimeProject:
     """Everything up to the statistics, built once; tests change copies of it."""
-    server.replies["judge"] = lambda digest: "ABC"[int(digest[:4], 16) % 3]
-    server.replies["first"] = lambda digest: f"17 May 2024, reference {digest[:12]}"
+    server.replies["judge"] = lambda digest, _: "ABC"[int(digest[:4], 16) % 3]
+    server.replies["first"] = lambda digest, _: f"17 May 2024, reference {digest[:12]}"
     server.asked.clear()
     server.prompts.clear()
     project = TimeProject.create(tmp_path_factory.mktemp("times") / "project", server)

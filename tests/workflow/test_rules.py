@@ -18,6 +18,12 @@ from tests.workflow.conftest import run_snakemake
 
 pytestmark = pytest.mark.workflow
 
+# Steps of TIDE's construction in which a model answers.
+ASK_THE_GENERATOR = (
+    *("tide_extract_entities", "tide_judge_aliases", "tide_find_threads"),
+    "tide_generate_questions",
+)
+
 
 @pytest.fixture(scope="module")
 def workflow(repository: Path, checkout: Path) -> Iterator[Any]:
@@ -56,29 +62,39 @@ def test_every_script_rule_has_a_digest_of_its_own_script(rules: list[Any], work
     scripts = [rule for rule in rules if rule.script]
     assert len(scripts) >= 15
     models = workflow.globals["MODELS"]
-    translator = backend_file(models[workflow.globals["MTB_TRANSLATOR"]]["backend"])
-    of_models = []
+    # Backends of the models that the configuration names for one job stand in a fixed digest.
+    asked = {
+        "multitempbench_translate_questions": workflow.globals["MTB_TRANSLATOR"],
+        "tide_parse_document": workflow.globals["TIDE"]["parsing"]["vision"],
+        **dict.fromkeys(ASK_THE_GENERATOR, workflow.globals["TIDE"]["construction"]["generator"]),
+    }
+    of_models = set()
     for rule in scripts:
         assert hasattr(rule.params, "code"), f"rule {rule.name} has no params: code=code_digest(…)"
         code = rule.params.code
         if not callable(code):
-            # The translator is one of the configuration, so its backend stands in a fixed digest.
-            more = [translator] if rule.name == "multitempbench_translate_questions" else []
+            name = asked.pop(rule.name, None)
+            more = [backend_file(models[name]["backend"])] if name else []
             own = code_digest(script_of(rule), *more)
             assert code == own, f"rule {rule.name} has a foreign digest"
             continue
         # Where a model's backend is code of the run, it is in the digest too.
-        of_models.append(rule.name)
+        of_models.add(rule.name)
         for name, entry in models.items():
             own = code_digest(script_of(rule), backend_file(entry["backend"]))
             wildcards = SimpleNamespace(model=name, judge=name)
             assert code(wildcards) == own, f"rule {rule.name}, model {name}"
             assert own != code_digest(script_of(rule))
-    assert of_models == [
+    assert asked == {}
+    assert of_models == {
         "syntaxbench_run_model",
         "multitempbench_run_model",
         "multitempbench_judge_by_model",
-    ]
+        "tide_run_model",
+        "tide_run_ablation",
+        "tide_run_explanations",
+        "tide_judge_by_model",
+    }
 
 
 def test_no_rule_runs_code_that_no_digest_covers(rules: list[Any]) -> None:
@@ -130,26 +146,29 @@ def test_no_absolute_path_in_rules(repository: Path) -> None:
         assert not re.search(r"[\"']/[a-z]", path.read_text()), f"{path.name} has an absolute path"
 
 
+BENCHMARKS = ("syntaxbench", "multitempbench", "tide")
+
+
 @pytest.mark.parametrize(
-    # 11 or 2 configurations of SyntaxBench, 23 or 2 of MultiTempBench, and three baselines.
+    # 11 or 2 configurations of SyntaxBench, 23 or 2 of MultiTempBench, 9 or 2 of TIDE, and the
+    # baselines: three, three and four.
     ("config", "runs"),
-    [(None, (14, 26)), ("config/embedded.yaml", (5, 5)), ("config/replay.yaml", (14, 0))],
+    [(None, (14, 26, 13)), ("config/embedded.yaml", (5, 5, 6)), ("config/replay.yaml", (14, 0, 0))],
 )
 def test_every_matrix_can_be_planned(
-    checkout: Path, config: str | None, runs: tuple[int, int]
+    checkout: Path, config: str | None, runs: tuple[int, ...]
 ) -> None:
     arguments = ["--cores", "16", "--resources", "gpu=2", "--dry-run"]
     finished = run_snakemake(checkout, *arguments, *(["--configfile", config] if config else []))
     assert finished.returncode == 0, finished.stdout
     found = [
-        len(re.findall(rf"^rule {name}_run_model:", finished.stdout, re.M))
-        for name in ("syntaxbench", "multitempbench")
+        len(re.findall(rf"^rule {name}_run_model:", finished.stdout, re.M)) for name in BENCHMARKS
     ]
     assert tuple(found) == runs
     assert not (checkout / "results").exists()
 
 
-@pytest.mark.parametrize("benchmark", ["syntaxbench", "multitempbench"])
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
 def test_one_benchmark_can_be_planned_alone(checkout: Path, benchmark: str, tmp_path: Path) -> None:
     overlay = tmp_path / "alone.yaml"
     overlay.write_text(f"run: {{benchmarks: [{benchmark}]}}\n")
