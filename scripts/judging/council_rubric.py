@@ -80,7 +80,9 @@ _TASK: Mapping[str, str] = {
     "relative_time": "A date that is reckoned from the anchor counts where it comes to the listed "
     "date.",
     "misalignment": "The passage shown with the question is wrong on purpose.",
-    "explanation": "The answer explains why a statement, altered on purpose, is wrong.",
+    "explanation": "The answer explains why a statement, altered on purpose, is wrong. Its meaning "
+    "is right if it blames the altered element and says the right fact; what else the reference "
+    "says was not asked for, but may not be denied.",
 }
 
 

@@ -5,12 +5,17 @@ A weak proxy for a reader, and deterministic. What it looks at:
 - matched: the answer states the gold date, in any notation that `dates.legal_dates` reads, at least
   at the required granularity, and does not deny it.
 - contradicting: a gold date is not matched, and the answer states another date at that granularity
-  which neither the reference nor the question has; or it offers such a date as an alternative to a
-  matched one ("9 or 10 June 2011"). Dates inside an instrument's number are no statement.
-- meaning: no refusal; every value of the reference that the question does not already give occurs
-  in the answer; the answer has no rate of its own; no direction of change is reversed. Where the
-  reference adds no value, its new words must recur (`RECALL`) and the two must agree in yes, no and
+  which neither the reference nor the question has; or it offers such a date beside a matched one
+  ("9 or 10 June 2011", a list that ends so) or takes a matched one back ("Sorry, 10 June 2011").
+  Dates inside an instrument's number are no statement.
+- meaning: no refusal, no other yes or no than the reference's; every value of the reference that
+  the question does not already give occurs in the answer, and none as one of two ("5% or 10%");
+  the answer has no rate of its own, has not only other rates and instruments than the reference,
+  and is no list (`LIST`); no direction of change is reversed, in words or as "from 5% to 10%".
+  Where the reference adds no value, its new words must recur (`RECALL`) and the two must agree in
   negation. Units, order and who does what are not understood.
+- meaning of an explanation: it states the right fact, as far as that has a value or date, and
+  the same holds otherwise. What else the reference says was not asked.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from scripts.dates.legal_dates import DateMention, matches
@@ -28,6 +34,9 @@ from scripts.judging.council_values import Reading, plain, read, words
 RECALL = 0.6
 #: A share within this distance of `RECALL` makes the case uncertain.
 MARGIN = 0.2
+#: Dates and values of its own, neither the reference's nor the question's, that an answer may have
+#: if they are more than the reference's: a longer list settles on nothing.
+LIST = 5
 #: Letters of a word that count: "raises", "raised" and "raising" are one.
 _STEM = 5
 
@@ -58,7 +67,25 @@ _REFUSAL = re.compile(
     r"find|provide|verify|confirm)|\bcan't (?:answer|tell|determine)|\bunable to|\bunknown\b"
     r"|\bno information|\binsufficient (?:information|context)|জানি না|জানা নেই|জানা নাই"
 )
-_ALTERNATIVE = re.compile(r"\A\W{0,3}(?:or|either|and/or|/|অথবা|কিংবা|বা)\W{0,3}(?:on )?\Z")
+_ALTERNATIVE = re.compile(
+    r"\A\W{0,3}(?:or|either|and/or|/|অথবা|কিংবা|বা)\W{0,3}"
+    r"(?:(?:on|in|about|around|maybe|perhaps|possibly|probably|even|হয়তো|সম্ভবত)\W{1,2}){0,3}\Z"
+)
+_COMMA = re.compile(r"\A\s?[,;]\s?(?:on )?\Z")
+_TAKEN_BACK = re.compile(r"[.!;।]\s{1,3}(?:no|actually|correction|sorry|wait)\b")
+# Between two values of which neither is settled on: up to two words beside the "or".
+_VALUES_OR = re.compile(
+    r"\A\W{0,3}(?:[^\W\d]\w{0,14}\W{1,3}){0,2}?(?:or|অথবা|কিংবা|বা)(?:\W{1,3}[^\W\d]\w{0,14}){0,2}"
+    r"\W{0,3}\Z"
+)
+_FROM = re.compile(r"\bfrom\W{1,2}(?:[^\W\d]{1,4}\W{1,2})?\Z")
+_FROM_BEHIND = re.compile(r"\A\W{0,3}(?:টাকা\s?)?(?:হইতে|হতে|থেকে)")
+_TO = re.compile(r"\bto\W{1,2}(?:[^\W\d]{1,4}\W{1,2})?\Z")
+# Between the value before and this one: "৫% হইতে বৃদ্ধি করিয়া ১০%".
+_TO_BENGALI = re.compile(
+    r"\A\W{0,3}(?:টাকা\s?)?(?:হইতে|হতে|থেকে)(?:\s[\u0980-\u09ff]{1,12}){0,3}\s?\Z"
+)
+_YES_NO = re.compile(r"\A\W{0,3}(?:(yes|হ্যাঁ|জি)|(no(?!\.\s?\d)|না))(?![\w\u0980-\u09ff])")
 _OR = re.compile(r"\bor\b|অথবা|কিংবা|(?<![\u0980-\u09ff])বা(?![\u0980-\u09ff])")
 _CONFLICT = re.compile(
     r"\b(?:however|contra\w+|discrepan\w+|conflict\w*|inconsisten\w+|incorrect\w*|inaccura\w+"
@@ -83,7 +110,9 @@ def judge(case: Case, answer: str) -> dict[str, Any]:
     texts = _Texts(case, answer, read(case.reference), read(answer), _known(case))
     found = [_found(date, texts) for date in case.dates]
     meaning, recall = _meaning(texts)
-    near = recall is not None and abs(recall - RECALL) < MARGIN
+    listed = _is_list(texts)
+    near = (recall is not None and abs(recall - RECALL) < MARGIN) or (meaning and listed)
+    meaning = meaning and not listed
     votes = {
         "contradicting": _contradicts(texts, found),
         "meaning": meaning,
@@ -123,9 +152,20 @@ def _contradicts(texts: _Texts, found: Sequence[DateMention | None]) -> bool:
         and not any(matches(date, gold.value, gold.granularity) for gold in golds)
     ]
     missed = [gold for gold, date in zip(golds, found, strict=True) if date is None]
+    if texts.case.kind == "explanation":
+        # It need not state the other dates of the reference, but may not give others for them.
+        missed += [
+            GoldDate(date.value, date.granularity, date.text)
+            for date in texts.reference.dates
+            if not _stated(date, texts.given.dates)
+        ]
     if any(_replaces(date, gold) for date in own for gold in missed):
         return True
-    return any(_alternatives(texts.answer, date, other) for date in found if date for other in own)
+    offered = _offered(texts.answer, texts.given.dates)
+    matched = [date for date in found if date]
+    return any(
+        {date, other} <= group for date in matched for other in own for group in offered
+    ) or any(_taken_back(texts.answer, date, other) for date in matched for other in own)
 
 
 def _stated(date: DateMention, others: Iterable[DateMention]) -> bool:
@@ -148,12 +188,27 @@ def _replaces(date: DateMention, gold: GoldDate) -> bool:
     )
 
 
-def _alternatives(answer: str, one: DateMention, other: DateMention) -> bool:
-    """Whether the text offers one of two dates without settling on either."""
-    first, second = sorted((one, other), key=lambda date: date.start)
-    if first.start == second.start:
-        return bool(_OR.search(plain(first.text)))
-    return bool(_ALTERNATIVE.match(plain(answer)[first.end : second.start]))
+def _offered(answer: str, dates: Sequence[DateMention]) -> list[set[DateMention]]:
+    """The groups of dates that the text offers without settling on one: "1, 2 or 3 May 2011"."""
+    text = plain(answer)
+    groups: list[set[DateMention]] = []
+    run, has_or = list(dates[:1]), False
+    for one, other in pairwise(sorted(dates, key=lambda date: date.start)):
+        between = text[one.end : other.start]
+        either = one.start == other.start and bool(_OR.search(plain(one.text)))
+        joined = either or bool(_ALTERNATIVE.match(between))
+        if joined or one.start == other.start or _COMMA.match(between):
+            run.append(other)
+            has_or = has_or or joined
+            continue
+        groups += [set(run)] if has_or else []
+        run, has_or = [other], False
+    return groups + ([set(run)] if has_or else [])
+
+
+def _taken_back(answer: str, one: DateMention, other: DateMention) -> bool:
+    """Whether the text puts the second date in place of the first."""
+    return bool(one.end < other.start and _TAKEN_BACK.search(plain(answer)[one.end : other.start]))
 
 
 # --- meaning -------------------------------------------------------------------------------------
@@ -166,11 +221,94 @@ def _meaning(texts: _Texts) -> tuple[bool, float | None]:
     foreign = given.values - reference.values - known.values
     if any(kind == "percent" for kind, _ in foreign):
         return False, None
-    if not _same_direction(reference.words, given.words):
+    if (
+        not _same_direction(reference.words, given.words)
+        or _other_verdict(texts)
+        or _other_values(texts, bool(required))
+        or _undecided_values(texts)
+        or _reversed_change(texts)
+    ):
         return False, None
+    if texts.case.kind == "explanation" and (right := read(texts.case.note(RIGHT))).committed:
+        return _states(right, given), None
     if required:
         return all(_has(value, given) for value in required), None
     return _meaning_of_words(texts)
+
+
+def _states(fact: Reading, given: Reading) -> bool:
+    """Whether the answer commits to the values and dates of a fact."""
+    return all(_has(value, given) for value in fact.values) and all(
+        _stated(date, given.dates) for date in fact.dates
+    )
+
+
+def _other_verdict(texts: _Texts) -> bool:
+    """Whether the one begins with yes and the other with no."""
+    said = [_YES_NO.match(plain(text)) for text in (texts.case.reference, texts.answer)]
+    return all(said) and len({bool(match and match[1]) for match in said}) > 1
+
+
+def _other_values(texts: _Texts, required: bool) -> bool:
+    """Whether the answer has values of a kind that the reference has, and none of them.
+
+    Other numbers count only where nothing else decides.
+    """
+    reference, given = texts.reference.values, texts.given.values
+    kinds = ["percent", "instrument"]
+    if not required and not _stems(texts.reference.words) - _stems(texts.known.words):
+        kinds.append("number")
+    for kind in kinds:
+        wanted, stated = ({v for v in values if v[0] == kind} for values in (reference, given))
+        if wanted and stated and not any(_has(value, texts.given) for value in wanted):
+            return True
+    return False
+
+
+def _undecided_values(texts: _Texts) -> bool:
+    """Whether the answer offers a value of the reference beside another: "5% or 10%"."""
+    if _OR.search(plain(texts.case.reference)):
+        return False
+    text = plain(texts.answer)
+    for one, other in pairwise(texts.given.stated):
+        right = [(value.kind, value.amount) in texts.reference.values for value in (one, other)]
+        alike = one.kind == other.kind and one.amount != other.amount
+        if alike and any(right) and _VALUES_OR.match(text[one.end : other.start]):
+            return True
+    return False
+
+
+def _reversed_change(texts: _Texts) -> bool:
+    """Whether what the reference changes from is what the answer changes to, or the other way."""
+    before, after = _changes(plain(texts.case.reference), texts.reference)
+    old, new = _changes(plain(texts.answer), texts.given)
+    return bool((before - after) & (new - old)) or bool((after - before) & (old - new))
+
+
+def _changes(text: str, reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """The values that a text changes from, and those that it changes to."""
+    old, new = set(), set()
+    end = 0
+    for value in reading.stated:
+        before, behind = text[max(0, value.start - 12) : value.start], text[value.end :][:16]
+        if _FROM.search(before) or _FROM_BEHIND.match(behind):
+            old.add((value.kind, value.amount))
+        elif _TO.search(before) or _TO_BENGALI.match(text[end : value.start]):
+            new.add((value.kind, value.amount))
+        end = value.end
+    return old, new
+
+
+def _is_list(texts: _Texts) -> bool:
+    """Whether the answer has so many dates and values of its own that it settles on nothing."""
+    reference, given, known = texts.reference, texts.given, texts.known
+    values = given.values - reference.values - known.values
+    expected = (*reference.dates, *reference.denied, *known.dates)
+    dates = {date.value for date in given.dates if not _stated(date, expected)}
+    own = len(values) + len(dates)
+    return own > LIST and own > len(reference.values) + len(
+        {date.value for date in reference.dates}
+    )
 
 
 def _meaning_of_words(texts: _Texts) -> tuple[bool, float | None]:
@@ -180,7 +318,11 @@ def _meaning_of_words(texts: _Texts) -> tuple[bool, float | None]:
     if refused or bool(_NEGATION.search(gold)) != bool(_NEGATION.search(text)):
         return False, None
     stems = _stems(texts.reference.words)
-    new = stems - _stems(texts.known.words) or stems
+    new = stems - _stems(texts.known.words)
+    if not new and any(_has(value, texts.given) for value in texts.reference.values):
+        # The reference picks one of the question's values.
+        return True, None
+    new = new or stems
     if not new:
         return True, None
     recall = len(new & _stems(texts.given.words)) / len(new)

@@ -115,6 +115,18 @@ def gold_dates(text: str) -> list[dict[str, str]]:
     ]
 
 
+def judged_dates(item: Item) -> list[dict[str, str]]:
+    """The dates that a judged answer to an item has to state.
+
+    Those of the gold answer; where a statement was altered, those of the right fact alone: its
+    explanation is asked for the error and what is true instead, not for when an instrument came
+    into force, nor for the wrong date that the gold answer may name too.
+    """
+    if TASKS[item.task].kind == "verdict":
+        return gold_dates(str(item.gold.get("correct_fact") or ""))
+    return list(item.gold["dates"])
+
+
 def _kept(pair: QuestionPair) -> dict[str, Any]:
     return {name: pair.fields[name] for name in _KEPT.get(pair.task, ())}
 

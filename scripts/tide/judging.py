@@ -12,6 +12,7 @@ from scripts.judging.council_rubric import ALTERED, RIGHT, Case, GoldDate, Kind,
 from scripts.judging.replies import answer_text
 from scripts.judging.score_files import ScoringError, some
 from scripts.records import Item, Judgement, Response
+from scripts.tide.items import judged_dates
 from scripts.tide.tasks import TASKS
 
 #: Judges of the council that are programs; every other name is a model of the roster.
@@ -52,7 +53,7 @@ def case_of(item: Item) -> Case:
     try:
         dates = tuple(
             GoldDate(str(date["value"]), str(date["granularity"]), str(date["text"]))
-            for date in item.gold["dates"]
+            for date in judged_dates(item)
         )
         return Case(
             item_id=item.item_id,

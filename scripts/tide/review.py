@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from scripts.judging.score_files import ScoringError, storable
+from scripts.tide.items import judged_dates
 from scripts.tide.scoring import Judged
 
 REVIEW_COLUMNS = (
@@ -59,7 +60,7 @@ def review_table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "reason": "; ".join(why),
                 "question": cell("\n".join(str(value) for value in item.inputs.values())),
                 "gold": cell(str(item.gold["answer"])),
-                "dates": ", ".join(str(date["value"]) for date in item.gold["dates"]),
+                "dates": ", ".join(str(date["value"]) for date in judged_dates(item)),
                 "answer": cell(each.text),
                 "votes": _votes(each),
             }

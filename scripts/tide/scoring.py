@@ -19,6 +19,7 @@ from scripts.judging.council import Decision, decide
 from scripts.judging.score_files import ScoringError, check_run, some, storable
 from scripts.records import Item, Judgement, Request, Response
 from scripts.tide.answers import Answer, read_free, read_response
+from scripts.tide.items import judged_dates
 from scripts.tide.prompts import VERDICTS
 from scripts.tide.score_table import SCORE_DTYPES
 from scripts.tide.tasks import IDENTIFICATION, TASKS
@@ -126,7 +127,7 @@ class Council:
 
     def decision(self, item: Item, request_id: str) -> Decision:
         """What the council decided about one response."""
-        return decide(self.seats(request_id), len(item.gold["dates"]), self.date_weight)
+        return decide(self.seats(request_id), len(judged_dates(item)), self.date_weight)
 
 
 def score_run(
@@ -224,7 +225,7 @@ def _row(reply: Reply, **found: Any) -> dict[str, Any]:
         "category": reply.answer.category,
         "route": _route(reply.answer),
         "gold": storable(gold_text(item)),
-        "dates": len(item.gold["dates"]),
+        "dates": len(judged_dates(item) if reply.task else item.gold["dates"]),
         "flagged": False,
         "perturbed": item.gold.get("is_perturbed"),
         "completion_tokens": usage.get("completion"),
@@ -304,10 +305,16 @@ def pairs_in_order(order: Sequence[int], gold: Sequence[int], dates: Sequence[st
 def _not_flagged(first: Reply) -> dict[str, Any]:
     """The second step of a perturbed statement that the first step did not call incorrect."""
     if first.answer.category == "not_run":
-        return _row(first, task=IDENTIFICATION, gold=storable(str(first.item.gold["answer"])))
+        return _row(
+            first,
+            task=IDENTIFICATION,
+            dates=len(judged_dates(first.item)),
+            gold=storable(str(first.item.gold["answer"])),
+        )
     return _row(
         first,
         task=IDENTIFICATION,
+        dates=len(judged_dates(first.item)),
         category="not_flagged",
         route=f"first step: {first.answer.value or _route(first.answer)}",
         correct=False,

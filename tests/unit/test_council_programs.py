@@ -48,7 +48,12 @@ def strict(judge: Judge, case: Case, answer: str) -> bool | None:
     [
         ("a rate of 10%", {("percent", "10")}),
         ("১০% হারে", {("percent", "10")}),
-        ("১০ (দশ) শতাংশ", {("number", "10")}),
+        ("১০ (দশ) শতাংশ", {("percent", "10")}),
+        ("five (5) per cent", {("percent", "5")}),
+        ("Five percent, down from twenty-five per cent", {("percent", "5"), ("percent", "25")}),
+        ("It is false that the duty is 5%: it is 10%", {("percent", "10")}),
+        ("I do not know whether it is 5%", set()),
+        ("শুল্ক ১০% ছিল না", set()),
         ("7.50 per cent and 3 percent", {("percent", "7.5"), ("percent", "3")}),
         ("১০ শতাংশ", {("percent", "10")}),
         ("BDT 8,000 or ১,০০,০০০ টাকা", {("number", "8000"), ("number", "100000")}),
@@ -122,6 +127,86 @@ def test_the_rule_judge_on_one_dated_change(
     answers = rule(cases.PLAIN, answer)
     found = (answers["date_matches"][0]["matched"], answers["contradicting"], answers["meaning"])
     assert found == (matched, contradicting, meaning)
+
+
+CHANGE = replace(
+    cases.PLAIN,
+    question="What is the duty on solar panels on 1 January 2015, and by which instrument?",
+    reference="The duty is 5%, lowered from 10% by S.R.O. 101-AIN/2014 on 5 June 2014.",
+    dates=(GoldDate("2014-06-05", "day", "5 June 2014"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "meaning"),
+    [
+        ("It is five percent, down from ten percent, by SRO 101-AIN/2014, 5 June 2014.", True),
+        ("৫ জুন ২০১৪ তারিখে এস.আর.ও. নং ১০১-আইন/২০১৪ দ্বারা ১০% হইতে হ্রাস করিয়া ৫%", True),
+        ("It fell from 10% to 5% under SRO 101-AIN/2014 on 5 June 2014.", True),
+        ("It was lowered from 5% to 10% by SRO 101-AIN/2014 on 5 June 2014.", False),
+        ("SRO 101-AIN/2014: ৫% হইতে ১০%, 5 June 2014", False),
+        ("The duty is either 5% or 10% under SRO 101-AIN/2014 from 5 June 2014.", False),
+        ("5% or maybe 10%, SRO 101-AIN/2014, 5 June 2014", False),
+        ("5%, lowered from 10% by SRO 110-AIN/2014 or SRO 101-AIN/2014, 5 June 2014", False),
+        ("It is false that the duty is 5%, lowered from 10% by SRO 101-AIN/2014.", False),
+        ("I do not know whether it is 5%, lowered from 10% by SRO 101-AIN/2014.", False),
+        ("5%, from 10%, SRO 101-AIN/2014, of 5 June 2014, SRO 1-AIN/2001, SRO 2-AIN/2002, "
+         "SRO 3-AIN/2003, SRO 4-AIN/2004, SRO 5-AIN/2005, SRO 6-AIN/2006", False),
+    ],
+)  # fmt: skip
+def test_answers_that_settle_on_nothing_or_turn_the_change_round(
+    answer: str, meaning: bool
+) -> None:
+    assert rule(CHANGE, answer)["meaning"] is meaning
+
+
+def test_a_long_list_goes_to_a_person() -> None:
+    history = "; ".join(f"{number} kg" for number in range(200, 210))
+    listed = rule(CHANGE, f"{CHANGE.reference} {history}")
+    assert (listed["meaning"], listed["uncertain"]) == (False, True)
+    assert rule(CHANGE, f"{CHANGE.reference} Up to 200 kg.")["meaning"] is True
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "right", "wrong"),
+    [
+        ("Was it 5% or 10%?", "It was 5%.", "5%", "It was 10%."),
+        ("Was it 5% or 10%?", "It was 5% then.", "It was 5% then.", "It was 10% then."),
+        ("Was it USD 200 or USD 300?", "USD 200", "200 dollars", "USD 300"),
+        ("Did SRO 1-AIN/2010 or SRO 2-AIN/2011 change it?", "SRO 1-AIN/2010", "1-AIN/2010",
+         "SRO 2-AIN/2011"),
+        ("Was it repealed?", "No, 5% stayed.", "No, 5%.", "Yes. 5%."),
+        ("বাতিল হয়েছিল কি?", "হ্যাঁ, ৫% হয়।", "হ্যাঁ, ৫%", "না, ৫%"),
+    ],
+)  # fmt: skip
+def test_a_value_of_the_question_is_no_answer_of_its_own(
+    question: str, reference: str, right: str, wrong: str
+) -> None:
+    case = Case("item", "plain", question, reference)
+    assert rule(case, right)["meaning"] is True
+    assert rule(case, wrong)["meaning"] is False
+
+
+@pytest.mark.parametrize(
+    ("answer", "matched", "contradicting"),
+    [
+        ("5 June 2014 or maybe 5 June 2015", True, True),
+        ("3 June 2014, 4 June 2014, 5 June 2014 or 6 June 2014", True, True),
+        ("On 5 June 2014. Actually, on 7 June 2014.", True, True),
+        ("On 5 June 2014. It was actually printed in 2014.", True, False),
+        ("3 June 2014, 4 June 2014 and 5 June 2014", True, False),
+        ("৫ জুন ২০১৪ তারিখে কার্যকর নয়।", False, False),
+        ("৫ জুন ২০১৪ নয়, ৬ জুন ২০১৪", False, True),
+        ("I do not know whether it was 5 June 2014.", False, False),
+        ("It is not true that it came on 5 June 2014; it came on 6 June 2014.", False, True),
+    ],
+)
+def test_dates_that_are_offered_taken_back_or_denied(
+    answer: str, matched: bool, contradicting: bool
+) -> None:
+    made = rule(CHANGE, answer)
+    assert made["date_matches"][0]["matched"] is matched
+    assert made["contradicting"] is contradicting
 
 
 def test_a_gold_month_is_matched_by_a_day_in_it_and_a_day_not_by_its_month() -> None:
@@ -225,6 +310,61 @@ def test_explanations_of_an_altered_statement(
     rough = overlap(cases.EXPLAINED, answer)["flags"]
     assert rough["perturbation_localized"] == flags[1]
     assert rough["correction_correct"] == flags[3]
+
+
+ALLOWANCE = Case(
+    "item-6",
+    "explanation",
+    "Is this statement right? If not, correct it.",
+    "The statement is inaccurate. SRO 132-AIN/2015, in force from 2015-06-04, set USD 200.",
+    (),
+    "Under SRO 132-AIN/2015 each aircrew member could bring goods worth USD 250.",
+    ((ALTERED, "USD 250"), (RIGHT, "USD 200")),
+)
+BOND = Case(
+    "item-7",
+    "explanation",
+    "Is this statement right? If not, correct it.",
+    "The statement is inaccurate. The bond period took effect on 2023-01-25.",
+    (GoldDate("2023-01-25", "day", "2023-01-25"),),
+    "SRO 125-AIN/2023 shortened the bond period to 9 months from 2023-06-25.",
+    ((ALTERED, "2023-06-25"), (RIGHT, "2023-01-25")),
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "answer", "right"),
+    [
+        (ALLOWANCE, "USD 250 is wrong, the allowance is USD 200.", True),
+        (ALLOWANCE, "The amount: SRO 132-AIN/2015 of 4 June 2015 allows 200 dollars.", True),
+        (ALLOWANCE, "USD 250 is wrong.", False),
+        (ALLOWANCE, "USD 250 is wrong, it should be USD 300.", False),
+        (ALLOWANCE, "It is not USD 200, the number of the SRO is wrong.", False),
+        (ALLOWANCE, "It should be USD 200 or USD 150.", False),
+        (ALLOWANCE, "USD 200 is right, since 9 June 2016.", False),
+        (ALLOWANCE, ALLOWANCE.shown, False),
+        (BOND, "The date is wrong: it took effect on 25 January 2023.", True),
+        (BOND, "The date is wrong: it took effect on 26 January 2023.", False),
+        (BOND, "The date 2023-06-25 is wrong.", False),
+        (BOND, "It is wrong that it came on 25 January 2023.", False),
+    ],
+)
+def test_an_explanation_is_right_by_the_right_fact(case: Case, answer: str, right: bool) -> None:
+    assert strict(rule, case, answer) is right
+
+
+@pytest.mark.parametrize(
+    ("case", "answer", "right"),
+    [
+        (ALLOWANCE, "USD 250 is wrong, it is USD 200.", True),
+        (ALLOWANCE, "USD 250 is wrong.", False),
+        (ALLOWANCE, "", False),
+        (BOND, "It took effect on 25 January 2023.", True),
+        (BOND, "It took effect on 26 January 2023.", False),
+    ],
+)
+def test_the_overlap_judge_on_explanations(case: Case, answer: str, right: bool) -> None:
+    assert strict(overlap, case, answer) is right
 
 
 def test_an_altered_fact_in_words() -> None:

@@ -20,6 +20,7 @@ from scripts.judging.council_rubric import ALTERED, FLAGS, RIGHT, build_request
 from scripts.judging.score_files import ScoringError
 from scripts.records import Item, Judgement, Request, Response
 from scripts.tide import compare_judges, judge_responses
+from scripts.tide.items import judged_dates
 from scripts.tide.judging import (
     PROGRAMS,
     UNASKED,
@@ -44,6 +45,24 @@ def item(number: int, task: str = "open_ended", **gold: Any) -> Item:
         inputs["statement"] = "It was lowered to 15% on 12 November 2019."
     given = {"answer": "On 12 November 2019, to 10%.", "dates": [DATE], **gold}
     return Item(f"{task}-{number}", "tide", task, {}, inputs, given, {})
+
+
+@pytest.mark.parametrize(
+    ("fact", "dates"),
+    [
+        ("10%", []),
+        (None, []),
+        ("12 November 2019", ["2019-11-12"]),
+        ("১২ নভেম্বর ২০১৯ হইতে", ["2019-11-12"]),
+    ],
+)
+def test_an_explanation_has_to_state_the_dates_of_the_right_fact(
+    fact: str | None, dates: list[str]
+) -> None:
+    altered = item(1, "perturbation_detection", is_perturbed=True, correct_fact=fact)
+    assert [date.value for date in case_of(altered).dates] == dates
+    assert [date["value"] for date in judged_dates(altered)] == dates
+    assert judged_dates(item(2)) == [DATE]
 
 
 def response(of: Item, text: str = ANSWER, model: str = "m", number: int = 0, **more: Any) -> Any:
@@ -104,7 +123,9 @@ class Asked:
 def test_the_case_of_each_task(task: str, kind: str, shown: str) -> None:
     case = case_of(item(1, task))
     assert (case.kind, case.shown) == (kind, shown)
-    assert case.reference == "On 12 November 2019, to 10%." and case.dates[0].value == "2019-11-12"
+    assert case.reference == "On 12 November 2019, to 10%."
+    altered = task == "perturbation_detection"
+    assert [date.value for date in case.dates] == ([] if altered else ["2019-11-12"])
     assert case.question.startswith("When was the rate") and case.item_id == f"{task}-1"
 
 
