@@ -6,11 +6,9 @@ input: the frames that the figure needs, by name (artefacts.inputs); output: `pd
 
 from typing import TYPE_CHECKING, Any
 
-from scripts import files
 from scripts.execution import execute
 from scripts.multitempbench import figures
-from scripts.publishing import figures as style
-from scripts.publishing.captions import Context
+from scripts.publishing.layout_files import write_figure
 
 if TYPE_CHECKING:
     snakemake: Any
@@ -18,14 +16,9 @@ if TYPE_CHECKING:
 
 def main(snakemake: Any) -> None:
     """Read the inputs, draw the figure, write all forms."""
-    frames = {name: files.read_csv(path) for name, path in snakemake.input.items()}
-    context = Context.from_params(snakemake.params.context)
-    name = snakemake.wildcards.name
-    with style.style():
-        drawing = figures.build(name, frames, context)
-        path = rf"\ResultsDir/multitempbench/figures/{name}.pdf"
-        output = snakemake.output
-        style.write(drawing, output.pdf, output.png, output.tex, path)
+    name, context = snakemake.wildcards.name, snakemake.params.context
+    paths = dict(snakemake.input.items())
+    write_figure(figures.build, name, paths, context, snakemake.output)
 
 
 if "snakemake" in globals():

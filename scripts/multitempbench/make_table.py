@@ -6,11 +6,9 @@ params: `context` (artefacts.context_params); wildcard: `name`.
 
 from typing import TYPE_CHECKING, Any
 
-from scripts import files
 from scripts.execution import execute
 from scripts.multitempbench import tables
-from scripts.publishing.captions import Context
-from scripts.publishing.web import write_forms
+from scripts.publishing.layout_files import write_table
 
 if TYPE_CHECKING:
     snakemake: Any
@@ -18,11 +16,9 @@ if TYPE_CHECKING:
 
 def main(snakemake: Any) -> None:
     """Read the inputs, build the table, write all forms."""
-    frames = {name: files.read_csv(path) for name, path in snakemake.input.items()}
-    context = Context.from_params(snakemake.params.context)
-    table = tables.build(snakemake.wildcards.name, frames, context)
-    output = snakemake.output
-    write_forms(table, output.tex, output.csv, output.html)
+    name, context = snakemake.wildcards.name, snakemake.params.context
+    paths = dict(snakemake.input.items())
+    write_table(tables.build, name, paths, context, snakemake.output)
 
 
 if "snakemake" in globals():

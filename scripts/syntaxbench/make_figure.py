@@ -7,10 +7,8 @@ input: the statistics CSVs that the figure needs (artefacts.FIGURES); output: `p
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts import files
 from scripts.execution import execute
-from scripts.publishing import figures as style
-from scripts.publishing.captions import Context
+from scripts.publishing.layout_files import write_figure
 from scripts.syntaxbench import figures
 
 if TYPE_CHECKING:
@@ -19,14 +17,9 @@ if TYPE_CHECKING:
 
 def main(snakemake: Any) -> None:
     """Read the inputs, draw the figure, write all forms."""
-    frames = {Path(path).stem: files.read_csv(path) for path in snakemake.input}
-    context = Context.from_params(snakemake.params.context)
-    name = snakemake.wildcards.name
-    with style.style():
-        drawing = figures.build(name, frames, context)
-        path = rf"\ResultsDir/syntaxbench/figures/{name}.pdf"
-        output = snakemake.output
-        style.write(drawing, output.pdf, output.png, output.tex, path)
+    name, context = snakemake.wildcards.name, snakemake.params.context
+    paths = {Path(path).stem: path for path in snakemake.input}
+    write_figure(figures.build, name, paths, context, snakemake.output)
 
 
 if "snakemake" in globals():

@@ -7,10 +7,8 @@ params: `context` (captions.publication_params); wildcards or params: `name`.
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts import files
 from scripts.execution import execute
-from scripts.publishing.captions import Context
-from scripts.publishing.web import write_forms
+from scripts.publishing.layout_files import write_table
 from scripts.syntaxbench import tables
 
 if TYPE_CHECKING:
@@ -19,11 +17,9 @@ if TYPE_CHECKING:
 
 def main(snakemake: Any) -> None:
     """Read the inputs, build the table, write all forms."""
-    frames = {Path(path).stem: files.read_csv(path) for path in snakemake.input}
-    context = Context.from_params(snakemake.params.context)
-    table = tables.build(snakemake.wildcards.name, frames, context)
-    output = snakemake.output
-    write_forms(table, output.tex, output.csv, output.html)
+    name, context = snakemake.wildcards.name, snakemake.params.context
+    paths = {Path(path).stem: path for path in snakemake.input}
+    write_table(tables.build, name, paths, context, snakemake.output)
 
 
 if "snakemake" in globals():
