@@ -8,19 +8,16 @@ entry), `mode`, `max_new_tokens`, `decoding`, `benchmark` and `store` (the file 
 answers are kept, no output of the rule); wildcards: `model`, `mode` of the judged run.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scripts.execution import execute, exit_on_sigterm
-from scripts.files import read_records, write_json, write_records
-from scripts.inference import manifest, runner
-from scripts.inference.backends import create_backend
-from scripts.inference.registry import model_spec, prepared_path
-from scripts.inference.store import ResponseStore
+from scripts.files import read_records, write_records
+from scripts.inference.open_model import open_model
+from scripts.inference.registry import prepared_path
 from scripts.judging.score_files import read_run
 from scripts.multitempbench.judging import DATE_JUDGE, judge_by_model, judge_by_rule
 from scripts.multitempbench.prompts import load_prompts
-from scripts.records import Item, Judgement, Request, Response
+from scripts.records import Item, Judgement, Response
 
 if TYPE_CHECKING:
     snakemake: Any
@@ -28,26 +25,17 @@ if TYPE_CHECKING:
 
 def by_model(snakemake: Any, items: list[Item], responses: list[Response]) -> list[Judgement]:
     """Judge with a model of the roster; every reply is kept in the store."""
-    params = snakemake.params
-    watch = manifest.Stopwatch()
-    spec = model_spec(params.judge, params.entry, prepared_path(snakemake.input))
-    backend = create_backend(spec, params.mode)
-    limit = int(params.max_new_tokens)
-    runs: list[runner.Run] = []
-
-    def ask(requests: Sequence[Request]) -> list[Response]:
-        store = ResponseStore(params.store)
-        runs.append(runner.run(spec, params.mode, requests, store, backend, max_new_tokens=limit))
-        return runs[-1].responses
-
-    try:
-        judgements = judge_by_model(items, responses, params.judge, params.decoding, ask)
-        facts = manifest.build(
-            spec, backend, runs[-1], watch, benchmark=params.benchmark, max_new_tokens=limit
-        )
-    finally:
-        backend.close()
-    write_json(snakemake.output.manifest, facts)
+    params, path = snakemake.params, prepared_path(snakemake.input)
+    with open_model(
+        params.judge,
+        params.entry,
+        path,
+        mode=params.mode,
+        max_new_tokens=params.max_new_tokens,
+        store=params.store,
+    ) as model:
+        judgements = judge_by_model(items, responses, params.judge, params.decoding, model.ask)
+        model.write_manifest(snakemake.output.manifest, params.benchmark)
     return judgements
 
 

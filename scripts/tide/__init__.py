@@ -1,1 +1,1 @@
-"""TIDE: which version of an amended document is in force; items, prompts, construction and scoring."""
+"""TIDE: which version of an amended document is in force; construction, prompts and scoring."""

@@ -13,7 +13,7 @@ from scripts.inference.registry import prepared_path
 from scripts.tide import entities
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method, write_report
-from scripts.tide.generator import GREEDY, open_generator
+from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
 from scripts.tide.rows import Element
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def main(snakemake: Any) -> None:
         prompts = load_prompts(given.prompts)
         with open_generator(params.generator, prepared_path(given)) as model:
             rows, report = entities.extract(elements, prompts, model.ask, GREEDY)
-            model.write_manifest(snakemake.output.get("manifest"))
+            model.write_manifest(snakemake.output.get("manifest"), BENCHMARK)
     write_records(snakemake.output.entities, rows)
     write_report(snakemake.output.report, report)
 

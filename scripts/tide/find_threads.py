@@ -13,7 +13,7 @@ from scripts.inference.registry import prepared_path
 from scripts.tide import threads
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method, write_report
-from scripts.tide.generator import GREEDY, open_generator
+from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
 from scripts.tide.provisions import Corpus
 from scripts.tide.rows import Cluster, Element, EntityRow
 
@@ -36,7 +36,7 @@ def main(snakemake: Any) -> None:
             rows, report = threads.find(
                 clusters, corpus, entities, prompts, model.ask, decoding=GREEDY
             )
-            model.write_manifest(snakemake.output.get("manifest"))
+            model.write_manifest(snakemake.output.get("manifest"), BENCHMARK)
     write_records(snakemake.output.threads, rows)
     write_report(snakemake.output.report, report)
 

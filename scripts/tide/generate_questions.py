@@ -16,7 +16,7 @@ from scripts.inference.registry import prepared_path
 from scripts.tide import generation
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method
-from scripts.tide.generator import GREEDY, open_generator
+from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
 from scripts.tide.provisions import Corpus
 from scripts.tide.rows import Element, EntityRow, Thread
 
@@ -46,7 +46,7 @@ def main(snakemake: Any) -> None:
                 sampled_elements=int(params.sampled_elements),
                 decoding=GREEDY,
             )
-            model.write_manifest(snakemake.output.get("manifest"))
+            model.write_manifest(snakemake.output.get("manifest"), BENCHMARK)
     result.reduce(params.per_task, int(params.seed))
     write_records(snakemake.output.questions, result.pairs)
     rows = pd.DataFrame(generation.as_rows(result.rows), columns=list(generation.COLUMNS))

@@ -15,7 +15,7 @@ from scripts.tide.candidates import Candidate
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method, write_report
 from scripts.tide.entities import surface_forms
-from scripts.tide.generator import GREEDY, open_generator
+from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
 from scripts.tide.rows import EntityRow
 from scripts.tide.set_cover import Unit
 
@@ -38,7 +38,7 @@ def main(snakemake: Any) -> None:
             rows, report = aliases.judge(
                 pairs, units, forms, prompts, model.ask, judge_name=model.name, decoding=GREEDY
             )
-            model.write_manifest(snakemake.output.get("manifest"))
+            model.write_manifest(snakemake.output.get("manifest"), BENCHMARK)
     write_records(snakemake.output.alias_verdicts, rows)
     write_report(snakemake.output.report, report)
 

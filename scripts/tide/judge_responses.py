@@ -9,15 +9,12 @@ tide/judging.py or a name of the roster), `runs` ([model, mode] pairs); for a mo
 its own answers are kept, no output of the rule), and optionally `rationale_characters`.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scripts.execution import execute, exit_on_sigterm
-from scripts.files import DataError, read_records, write_json, write_records
-from scripts.inference import manifest, runner
-from scripts.inference.backends import create_backend
-from scripts.inference.registry import model_spec, prepared_path
-from scripts.inference.store import ResponseStore
+from scripts.files import DataError, read_records, write_records
+from scripts.inference.open_model import open_model
+from scripts.inference.registry import prepared_path
 from scripts.records import Item, Judgement, Request, Response
 from scripts.tide.judging import PROGRAMS, Judged, judge_by_model, judge_by_program
 
@@ -47,34 +44,25 @@ def read_judged(given: Any) -> list[Judged]:
 
 def by_model(snakemake: Any, items: list[Item], judged: list[Judged]) -> list[Judgement]:
     """Judge with a model of the roster; every reply is kept in the store."""
-    params = snakemake.params
-    watch = manifest.Stopwatch()
-    spec = model_spec(params.judge, params.entry, prepared_path(snakemake.input))
-    backend = create_backend(spec, params.mode)
-    limit = int(params.max_new_tokens)
-    runs: list[runner.Run] = []
-
-    def ask(requests: Sequence[Request]) -> list[Response]:
-        store = ResponseStore(params.store)
-        runs.append(runner.run(spec, params.mode, requests, store, backend, max_new_tokens=limit))
-        return runs[-1].responses
-
-    try:
+    params, path = snakemake.params, prepared_path(snakemake.input)
+    with open_model(
+        params.judge,
+        params.entry,
+        path,
+        mode=params.mode,
+        max_new_tokens=params.max_new_tokens,
+        store=params.store,
+    ) as model:
         judgements = judge_by_model(
             items,
             judged,
             params.judge,
             params.decoding,
-            ask,
-            limited=spec.backend in LOCAL_BACKENDS,
+            model.ask,
+            limited=model.backend.spec.backend in LOCAL_BACKENDS,
             rationale_characters=int(params.get("rationale_characters") or 0),
         )
-        facts = manifest.build(
-            spec, backend, runs[-1], watch, benchmark=params.benchmark, max_new_tokens=limit
-        )
-    finally:
-        backend.close()
-    write_json(snakemake.output.manifest, facts)
+        model.write_manifest(snakemake.output.manifest, params.benchmark)
     return judgements
 
 

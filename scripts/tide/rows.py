@@ -1,6 +1,6 @@
 """Row types of TIDE's own files: elements of records, entities, threads, question pairs.
 
-All are `records.Record`s: unknown and missing keys are errors. docs/architecture.md lists the files.
+All are `records.Record`s: unknown and missing keys are errors. docs/architecture.md lists files.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class QuestionPair(Record):
     origin: str
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0917
         cls,
         task: str,
         thread_id: str,

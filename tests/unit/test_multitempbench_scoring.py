@@ -15,6 +15,7 @@ from multitempbench_material import PROMPTS as PROMPT_FILES
 from multitempbench_material import Named, own_items, own_requests
 
 from scripts.files import DataError, read_csv, read_records, write_records
+from scripts.inference import open_model
 from scripts.inference.interface import Backend
 from scripts.judging.answer_words import relation_word, yes_no_word
 from scripts.judging.date_judge import judge_item
@@ -265,7 +266,7 @@ def job(files: dict[str, Path], folder: Path, judge: str, **params: Any) -> Simp
 def test_rules_from_responses_to_agreement(
     tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge_responses, "create_backend", FakeJudge)
+    monkeypatch.setattr(open_model, "create_backend", FakeJudge)
     FakeJudge.made.clear()
     judge_responses.main(job(files, tmp_path, "date_judge"))
     model_job = job(

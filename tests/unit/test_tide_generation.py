@@ -34,6 +34,8 @@ from tide_construction_material import (
 )
 
 from scripts.files import DataError, read_json, read_records, write_records
+from scripts.inference import open_model
+from scripts.inference.open_model import OpenModel
 from scripts.inference.registry import model_spec
 from scripts.tide import (
     aliases,
@@ -44,7 +46,6 @@ from scripts.tide import (
     generate_questions,
     generation,
     generation_trial,
-    generator,
     judge_aliases,
     propose_aliases,
     set_cover,
@@ -53,7 +54,7 @@ from scripts.tide import (
 from scripts.tide.candidates import Candidate
 from scripts.tide.clusters import build_clusters
 from scripts.tide.generation import GenerationRow, stratified_sample, subset
-from scripts.tide.generator import Generator, open_generator
+from scripts.tide.generator import open_generator
 from scripts.tide.provisions import Corpus, halving
 from scripts.tide.rows import Cluster, EntityRow, QuestionPair, Thread
 from scripts.tide.tasks import TASKS
@@ -391,7 +392,7 @@ def test_faults_of_shipped_rows_name_the_line(tmp_path, changes):
 def fake(tmp_path, answer):
     spec = model_spec("fake", ENTRY, None)
     backend = Scripted(spec, "non_thinking", answer)
-    return backend, Generator(backend, 64, str(tmp_path / "store.jsonl"))
+    return backend, OpenModel(backend, 64, str(tmp_path / "store.jsonl"))
 
 
 def test_the_generator_pays_for_nothing_twice(tmp_path):
@@ -412,8 +413,8 @@ def test_the_generator_pays_for_nothing_twice(tmp_path):
     assert result.pairs == repeated.pairs and again.ask([]) == []
     facts = again.facts("tide")
     assert facts["requests"]["from_store"] == len(TASKS)
-    again.write_manifest(None)
-    again.write_manifest(str(tmp_path / "m.json"))
+    again.write_manifest(None, "tide")
+    again.write_manifest(str(tmp_path / "m.json"), "tide")
     assert read_json(tmp_path / "m.json")["benchmark"] == "tide"
 
 
@@ -656,7 +657,7 @@ def test_the_trial_tells_what_passed(folder, monkeypatch, capsys, free):
         return pairs_of(good(request.setting["task"]), good(request.setting["task"]))
 
     backend, _ = fake(folder, answer)
-    monkeypatch.setattr(generator, "create_backend", lambda spec, mode: backend)
+    monkeypatch.setattr(open_model, "create_backend", lambda spec, mode: backend)
     assert trial(folder, "--rows", "--sampled-elements", "5", *(["--free"] * free)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "temporal_mcq: 1 kept; rejected: duplicate 1"
