@@ -22,6 +22,7 @@ rule tide_extract_entities:
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
+        jurisdiction=TIDE["jurisdiction"],
         code=tide_generator_code("scripts/tide/extract_entities.py"),
     script:
         "../scripts/tide/extract_entities.py"
@@ -75,6 +76,7 @@ rule tide_judge_aliases:
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
+        jurisdiction=TIDE["jurisdiction"],
         code=tide_generator_code("scripts/tide/judge_aliases.py"),
     script:
         "../scripts/tide/judge_aliases.py"
@@ -127,6 +129,7 @@ rule tide_find_threads:
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
+        jurisdiction=TIDE["jurisdiction"],
         code=tide_generator_code("scripts/tide/find_threads.py"),
     script:
         "../scripts/tide/find_threads.py"
@@ -155,6 +158,7 @@ rule tide_generate_questions:
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
+        jurisdiction=TIDE["jurisdiction"],
         sampled_elements=TIDE["construction"]["sampled_elements"],
         per_task=TIDE["construction"]["pairs_per_task"],
         seed=RUN["seed"],

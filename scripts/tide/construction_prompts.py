@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from scripts.files import DataError
+from scripts.tide.prompts import JURISDICTION
 from scripts.tide.tasks import TASKS
 
 LEVELS = ("Act", "SRO", "Rule", "GO")
@@ -18,14 +19,17 @@ _MARK = re.compile(r"\{\{(\w+)\}\}")
 #: The marks of each prompt, each of which stands in it once.
 MARKS: dict[str, dict[str, tuple[str, ...]]] = {
     "entities": {
-        "system": ("level", "hostile"),
+        "system": ("jurisdiction", "level", "hostile"),
         "user": ("known", "document", "date", "title", "text"),
     },
-    "sub_entities": {"system": ("hostile",), "user": ("entities", "document", "date", "text")},
-    "aliases": {"system": (), "user": ("names", "pairs")},
-    "threads": {"system": ("hostile",), "user": ("name", "members", "provisions")},
+    "sub_entities": {
+        "system": ("jurisdiction", "hostile"),
+        "user": ("entities", "document", "date", "text"),
+    },
+    "aliases": {"system": ("jurisdiction",), "user": ("names", "pairs")},
+    "threads": {"system": ("jurisdiction", "hostile"), "user": ("name", "members", "provisions")},
     "generation": {
-        "system": ("target", "hostile", "task", "instructions"),
+        "system": ("jurisdiction", "target", "hostile", "task", "instructions"),
         "user": (*("title", "concept", "summary", "dimensions", "timeline", "provisions"),),
     },
 }
@@ -33,16 +37,20 @@ MARKS: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class ConstructionPrompts:
-    """System and user template of every step, the levels' sentences, the tasks' instructions."""
+    """System and user template of every step, the levels' sentences, the tasks' instructions.
+
+    `jurisdiction` is whose law the corpus is.
+    """
 
     templates: Mapping[str, Mapping[str, str]]
     levels: Mapping[str, str]
     hostile: str
     tasks: Mapping[str, str]
+    jurisdiction: str = JURISDICTION
 
     def messages(self, step: str, values: Mapping[str, str]) -> list[dict[str, str]]:
         """The two messages of a step. Marks inside a value are text: nothing is filled twice."""
-        known = {"hostile": self.hostile, **values}
+        known = {"hostile": self.hostile, "jurisdiction": self.jurisdiction, **values}
         return [
             {
                 "role": role,
@@ -61,7 +69,9 @@ def _texts(value: Any, names: tuple[str, ...], where: str) -> dict[str, str]:
     return dict(value)
 
 
-def parse_prompts(content: Any, where: str) -> ConstructionPrompts:
+def parse_prompts(
+    content: Any, where: str, jurisdiction: str = JURISDICTION
+) -> ConstructionPrompts:
     """The prompts from parsed YAML; DataError names the file and what is wrong with it."""
     keys = {*MARKS, "levels", "hostile"}
     if not isinstance(content, dict) or set(content) != keys:
@@ -80,13 +90,13 @@ def parse_prompts(content: Any, where: str) -> ConstructionPrompts:
     hostile = _texts({"hostile": content["hostile"]}, ("hostile",), where)["hostile"]
     levels = _texts(content["levels"], LEVELS, f"{where}: levels")
     tasks = _texts(content["generation"].get("tasks"), tuple(TASKS), f"{where}: generation.tasks")
-    return ConstructionPrompts(templates, levels, hostile.strip(), tasks)
+    return ConstructionPrompts(templates, levels, hostile.strip(), tasks, jurisdiction)
 
 
-def load_prompts(path: Path | str) -> ConstructionPrompts:
+def load_prompts(path: Path | str, jurisdiction: str = JURISDICTION) -> ConstructionPrompts:
     """Read a prompt file; DataError for anything that is none."""
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: not valid YAML ({error})") from error
-    return parse_prompts(content, str(path))
+    return parse_prompts(content, str(path), jurisdiction)

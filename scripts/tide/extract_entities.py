@@ -2,7 +2,8 @@
 
 input.elements; by params.method also input.shipped, or input.prompts (prompts_construction.yaml)
 and what the model needs (`weights` or `answers`). output: entities, report. params: method (model,
-shipped), generator (name, entry, mode, max_new_tokens, store; no output of the rule).
+shipped), generator (name, entry, mode, max_new_tokens, store; no output of the rule),
+jurisdiction.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from scripts.tide import entities
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method, write_report
 from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
+from scripts.tide.prompts import JURISDICTION
 from scripts.tide.rows import Element
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def main(snakemake: Any) -> None:
     if known_method(params.method) == "shipped":
         rows, report = entities.shipped_rows(elements, given.shipped)
     else:
-        prompts = load_prompts(given.prompts)
+        prompts = load_prompts(given.prompts, getattr(params, "jurisdiction", JURISDICTION))
         with open_generator(params.generator, prepared_path(given)) as model:
             rows, report = entities.extract(elements, prompts, model.ask, GREEDY)
             model.write_manifest(snakemake.output.get("manifest"), BENCHMARK)

@@ -2,7 +2,7 @@
 
 input: clusters, elements, entities; by params.method also input.shipped, or input.prompts and what
 the model needs (`weights` or `answers`). output: threads, report. params: method (model, shipped),
-generator (name, entry, mode, max_new_tokens, store; no output of the rule).
+generator (name, entry, mode, max_new_tokens, store; no output of the rule), jurisdiction.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from scripts.tide import threads
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method, write_report
 from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
+from scripts.tide.prompts import JURISDICTION
 from scripts.tide.provisions import Corpus
 from scripts.tide.rows import Cluster, Element, EntityRow
 
@@ -30,7 +31,7 @@ def main(snakemake: Any) -> None:
     if known_method(params.method) == "shipped":
         rows, report = threads.shipped_threads(clusters, corpus, given.shipped)
     else:
-        prompts = load_prompts(given.prompts)
+        prompts = load_prompts(given.prompts, getattr(params, "jurisdiction", JURISDICTION))
         entities = read_records(given.entities, EntityRow)
         with open_generator(params.generator, prepared_path(given)) as model:
             rows, report = threads.find(

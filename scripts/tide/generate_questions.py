@@ -3,7 +3,7 @@
 input: threads, elements, entities; by params.method also input.shipped, or input.prompts and what
 the model needs (`weights` or `answers`). output: questions, generation. params: method (model,
 shipped), generator (name, entry, mode, max_new_tokens, store; no output of the rule),
-sampled_elements, per_task (null: all), seed.
+sampled_elements, per_task (null: all), seed, jurisdiction.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from scripts.tide import generation
 from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method
 from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
+from scripts.tide.prompts import JURISDICTION
 from scripts.tide.provisions import Corpus
 from scripts.tide.rows import Element, EntityRow, Thread
 
@@ -33,7 +34,7 @@ def main(snakemake: Any) -> None:
     if known_method(params.method) == "shipped":
         result = generation.shipped_pairs(threads, corpus, given.shipped)
     else:
-        prompts = load_prompts(given.prompts)
+        prompts = load_prompts(given.prompts, getattr(params, "jurisdiction", JURISDICTION))
         entities = read_records(given.entities, EntityRow)
         with open_generator(params.generator, prepared_path(given)) as model:
             result = generation.generate(

@@ -2,7 +2,8 @@
 
 input: candidates, units, entities; by params.method also input.shipped, or input.prompts and what
 the model needs (`weights` or `answers`). output: alias_verdicts, report. params: method (model,
-shipped), generator (name, entry, mode, max_new_tokens, store; no output of the rule).
+shipped), generator (name, entry, mode, max_new_tokens, store; no output of the rule),
+jurisdiction.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from scripts.tide.construction_prompts import load_prompts
 from scripts.tide.construction_report import known_method, write_report
 from scripts.tide.entities import surface_forms
 from scripts.tide.generator import BENCHMARK, GREEDY, open_generator
+from scripts.tide.prompts import JURISDICTION
 from scripts.tide.rows import EntityRow
 from scripts.tide.set_cover import Unit
 
@@ -33,7 +35,7 @@ def main(snakemake: Any) -> None:
     if known_method(params.method) == "shipped":
         rows, report = aliases.shipped_verdicts(pairs, units, forms, given.shipped)
     else:
-        prompts = load_prompts(given.prompts)
+        prompts = load_prompts(given.prompts, getattr(params, "jurisdiction", JURISDICTION))
         with open_generator(params.generator, prepared_path(given)) as model:
             rows, report = aliases.judge(
                 pairs, units, forms, prompts, model.ask, judge_name=model.name, decoding=GREEDY

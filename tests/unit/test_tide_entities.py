@@ -287,6 +287,16 @@ def test_damaged_prompts_are_named(change, message):
         parse_prompts(damaged, "p.yaml")
 
 
+def test_every_step_names_the_jurisdiction():
+    prompts = parse_prompts(content(), "p.yaml", "{{hostile}} of Nodipur")
+    for step, marks in construction_prompts.MARKS.items():
+        values = dict.fromkeys((*marks["system"], *marks["user"]), "x")
+        values.pop("jurisdiction")
+        system = prompts.messages(step, values)[0]["content"]
+        assert "law of {{hostile}} of Nodipur" in " ".join(system.split())
+        assert "Bangladesh" not in system
+
+
 def test_prompt_files_must_be_yaml(tmp_path):
     (tmp_path / "p.yaml").write_text("a: [", encoding="utf-8")
     with pytest.raises(DataError, match=r"p.yaml: not valid YAML"):
