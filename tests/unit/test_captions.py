@@ -165,7 +165,7 @@ def test_the_roster_has_every_model_once_and_baselines_last() -> None:
     baselines = [entry["backend"] == "baseline" for entry in params["entries"]]
     assert baselines == sorted(baselines) and any(baselines)
     table = build_roster(**params)
-    labels = [column.header for column in table.columns]
+    labels = [column.title for column in table.columns]
     assert labels[-3:] == ["SyntaxBench", "MultiTempBench", "TIDE"]
     assert len(table.rows) == len(entries)
 
