@@ -250,6 +250,9 @@ def test_nothing_right_and_everything_have_wilsons_interval() -> None:
     _, high = proportion_confint(0, 20, method="wilson")
     assert macro["strict_low"] == 0
     assert macro["strict_high"] == pytest.approx(high / np.sqrt(8))
+    macro = one(found, knowledge="icl", task="all")
+    assert macro["strict_low"] == pytest.approx(1 - high / np.sqrt(8))
+    assert macro["strict_high"] == 1
 
 
 def test_the_macro_interval_is_narrower_than_a_task() -> None:
@@ -295,6 +298,12 @@ def test_wilsons_n_is_the_number_of_threads() -> None:
         analysis.accuracy_frame(scores, design.settings()), knowledge="icl", task="temporal_mcq"
     )
     assert row["strict_low_threads"] == pytest.approx(proportion_confint(3, 3, method="wilson")[0])
+    # Wrong answers with date credit: strict accuracy is what the threads are drawn for.
+    scores = synthetic.frame(design, lambda model, knowledge, task, number: False)
+    found = analysis.accuracy_frame(scores, design.settings())
+    row = one(found, knowledge="icl", task="open_ended")
+    assert row["partial"] == 0.25 and row["strict_low_threads"] == 0
+    assert row["strict_high_threads"] == pytest.approx(proportion_confint(0, 3, method="wilson")[1])
 
 
 def test_rates_are_of_answers_that_could_be_read(scores: pd.DataFrame) -> None:
