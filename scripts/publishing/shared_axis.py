@@ -29,6 +29,13 @@ GROUPS = {
     "multitempbench": "mDFR",
     "tide": "Bengali\u2013English token tax",
 }
+#: What the columns of a benchmark are, for the caption.
+MEANINGS = {
+    "syntaxbench": "SyntaxBench: characters per token of its strings",
+    "multitempbench": "MultiTempBench: mean date fragmentation (0: dates stay whole)",
+    "tide": "TIDE: tokens of a Bengali word or character of its documents over those of an "
+    "English one (1: no tax)",
+}
 
 
 def inputs(results: str, benchmarks: Sequence[str]) -> dict[str, str]:
@@ -84,11 +91,10 @@ def build(entries: Sequence[Mapping[str, Any]], frames: Mapping[str, pd.DataFram
             else:
                 cells.append(_cell(found.get((name, key)), digits))
         rows.append(Row((str(entry["label"]),), tuple(cells)))
+    said = [MEANINGS[benchmark] for benchmark in COLUMNS if benchmark in frames]
     return Table(
         "shared_axis",
-        "One tokenizer seen by every benchmark. Characters per token on SyntaxBench's strings; "
-        "mean date fragmentation on MultiTempBench (0: dates stay whole); tokens of a Bengali word "
-        "or character in TIDE's documents over those of an English one (1: no tax).",
+        f"One tokenizer seen by every benchmark of the run. {'; '.join(said)}.",
         ("Model",),
         columns,
         tuple(rows),

@@ -8,16 +8,28 @@ import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import pandas as pd
 import publishing_frames
 import pytest
+import tide_frames
 from example_replies import Run
 
 from scripts import files
 from scripts.multitempbench import artefacts as dates
-from scripts.publishing import collect_numbers, compile_paper, make_roster, paper
+from scripts.publishing import (
+    collect_numbers,
+    compile_paper,
+    make_roster,
+    make_shared_axis,
+    paper,
+    shared_axis,
+)
 from scripts.syntaxbench import artefacts, make_examples, make_figure, make_table
 from scripts.tide import artefacts as documents
+from scripts.tide import make_figure as make_tide_figure
+from scripts.tide import make_table as make_tide_table
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [p for p in sorted((ROOT / "paper").rglob("*")) if p.is_file()]
@@ -49,6 +61,7 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
     folder = results / "syntaxbench"
     for name, frame in publishing_frames.frames(params, holes=kind == "full").items():
         files.write_csv(folder / "statistics" / f"{name}.csv", frame)
+    files.write_csv(folder / "statistics" / "tokens_summary.csv", tokens_summary(params))
     for script, names, part, endings in (
         (make_table, artefacts.TABLES, "tables", ("tex", "csv", "html")),
         (make_figure, artefacts.FIGURES, "figures", ("pdf", "png", "tex")),
@@ -70,39 +83,95 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
     for end in ENDS:
         setattr(examples.output, end, folder / "tables" / f"examples.{end}")
     make_examples.main(examples)
+    build_joint_parts(results, {"syntaxbench": params})
+
+
+def tokens_summary(params: dict[str, Any]) -> pd.DataFrame:
+    """Characters per token of every model, for the table that joins the benchmarks."""
+    rows = [
+        (model, condition, 10, 3.5 - place / 10)
+        for place, model in enumerate(params["syntaxbench"]["models"])
+        for condition in ("english", "random")
+    ]
+    return pd.DataFrame(rows, columns=["model", "condition", "n", "characters_per_token"])
+
+
+def build_tide(results: Path) -> None:
+    """All tables, figures and numbers of a synthetic run of the third benchmark."""
+    params, folder = tide_frames.params("full"), results / "tide"
+    for name, frame in tide_frames.frames("full").items():
+        files.write_csv(folder / "statistics" / f"{name}.csv", frame)
+    for script, names, part, endings in (
+        (make_tide_table, documents.TABLES, "tables", ENDS),
+        (make_tide_figure, documents.FIGURES, "figures", ("pdf", "png", "tex")),
+    ):
+        for name, needs in names.items():
+            script.main(
+                SimpleNamespace(
+                    input={stem: str(folder / "statistics" / f"{stem}.csv") for stem in needs},
+                    output=SimpleNamespace(
+                        **{end: folder / part / f"{name}.{end}" for end in endings}
+                    ),
+                    params=SimpleNamespace(context=params),
+                    wildcards=SimpleNamespace(name=name),
+                )
+            )
+    # tests/unit/test_tide_examples.py has these with hostile texts.
+    files.write_text(folder / "tables" / "examples.tex", EXAMPLES)
+    build_joint_parts(results, {"tide": params})
+
+
+EXAMPLES = r"\begin{table}\caption{Examples.}\label{tab:tide-examples}\end{table}"
+
+
+def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> None:
+    """What one paper has of all benchmarks: numbers, models, tokenisers."""
     made = results / "paper"
     collect_numbers.main(
         SimpleNamespace(
-            input=SimpleNamespace(declarations=[ROOT / "paper" / "numbers" / "syntaxbench.yaml"]),
+            input=SimpleNamespace(
+                declarations=[ROOT / "paper" / "numbers" / f"{name}.yaml" for name in contexts]
+            ),
             output=SimpleNamespace(
                 tex=made / "numbers.tex", json=made / "numbers.json", setup=made / "setup.tex"
             ),
-            params=SimpleNamespace(contexts={"syntaxbench": params}, results=results),
+            params=SimpleNamespace(contexts=contexts, results=results),
         )
     )
-    make_roster.main(
-        SimpleNamespace(
-            output=SimpleNamespace(**{end: made / f"roster.{end}" for end in ENDS}),
-            params=SimpleNamespace(roster=ROSTER),
+    for script, name, given in (
+        (make_roster, "roster", {}),
+        (make_shared_axis, "shared_axis", shared_axis.inputs(str(results), list(contexts))),
+    ):
+        roster = {
+            "entries": [
+                {**entry, "name": model, "label": contexts[first]["models"][model]["label"]}
+                for first in contexts
+                for model in contexts[first][first]["models"]
+                for entry in ROSTER["entries"]
+            ],
+            "benchmarks": list(contexts),
+        }
+        script.main(
+            SimpleNamespace(
+                input=given,
+                output=SimpleNamespace(**{end: made / f"{name}.{end}" for end in ENDS}),
+                params=SimpleNamespace(roster=roster),
+            )
         )
-    )
 
 
 ENDS = ("tex", "csv", "html")
 ROSTER = {
     "entries": [
         {
-            "name": "tiny",
-            "label": "Tiny_1",
             "backend": "vllm",
             "source": "some/tiny_1",
             "revision": "main",
             "precision": "bfloat16",
             "modes": ["thinking"],
-            "benchmarks": ["syntaxbench"],
+            "benchmarks": ["syntaxbench", "tide"],
         }
     ],
-    "benchmarks": ["syntaxbench"],
 }
 
 
@@ -155,6 +224,22 @@ def test_the_paper_compiles_and_names_its_run(
         moved = tmp_path / "elsewhere" / "results"
         shutil.copytree(results, moved)
         assert compile_results(moved) == first
+
+
+@pytest.mark.tex
+@needs_tex
+def test_the_paper_of_the_third_benchmark_compiles_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    build_tide(results)
+    compile_results(results)
+    assert capsys.readouterr().out == ""  # no box that is too wide
+    text = text_of(results / "paper" / "paper.pdf")
+    assert "??" not in text and "SyntaxBench" not in text and "MultiTempBench" not in text
+    found = json.loads((results / "paper" / "numbers.json").read_text())["macros"]
+    for name in ("TideBestIcl", "TideGapClosed", "TideKappaMeaning", "TideTaxHighest"):
+        assert found[name]["printed"] in text, name
 
 
 @pytest.mark.tex

@@ -13,6 +13,7 @@ ENTRIES = [
     {"name": "b", "label": "Model B", "benchmarks": ["tide"]},
     {"name": "majority", "label": "Majority", "benchmarks": ["syntaxbench"]},
 ]
+NAMES = ("SyntaxBench:", "MultiTempBench:", "TIDE:")
 
 
 def frames() -> dict[str, pd.DataFrame]:
@@ -64,6 +65,8 @@ def test_one_row_a_model_with_a_value_and_a_reason_where_there_is_none() -> None
 def test_a_benchmark_outside_the_run_has_no_column() -> None:
     table = shared_axis.build(ENTRIES, {"tide": frames()["tide"]})
     assert [column.key for column in table.columns] == ["tax_words", "tax_characters"]
+    assert "TIDE" in table.caption and "Bench" not in table.caption
+    assert all(name in shared_axis.build(ENTRIES, frames()).caption for name in NAMES)
     assert shared_axis.inputs("results", ["tide"]) == {"tide": "results/tide/statistics/tokens.csv"}
 
 
