@@ -24,8 +24,8 @@ FLOORS = [
 MODULES = sorted((ROOT / "scripts").rglob("*.py"))
 RULE_SCRIPT_VERBS = {
     "analyse", "build", "calibrate", "cluster", "collect", "compare", "compile", "compute",
-    "curate", "embed", "export", "extract", "fetch", "find", "fit", "gather", "generate", "judge", "make",
-    "measure", "parse", "propose", "retrieve", "run", "score", "tokenise", "translate",
+    "curate", "embed", "export", "extract", "fetch", "find", "fit", "gather", "generate",
+    "judge", "make", "measure", "parse", "propose", "retrieve", "run", "score", "tokenise", "translate",
     "verify",
 }  # fmt: skip
 
