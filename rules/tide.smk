@@ -80,6 +80,7 @@ rule tide_build_items:
     input:
         questions=f"{TIDE_FOLDER}/questions.jsonl",
         elements=f"{TIDE_FOLDER}/elements.jsonl",
+        parsing=f"{TIDE_FOLDER}/statistics/parsing.csv",
     output:
         item_files=f"{TIDE_FOLDER}/items/{{task}}.jsonl",
     log:

@@ -112,7 +112,6 @@ rule tide_compute_dataset:
     """Pairs, threads, clusters and lengths of every task."""
     input:
         questions=f"{TIDE_FOLDER}/questions.jsonl",
-        threads=f"{TIDE_FOLDER}/construction/threads.jsonl",
         item_files=expand(f"{TIDE_FOLDER}/items/{{task}}.jsonl", task=TIDE_TASKS),
     output:
         dataset=f"{TIDE_FOLDER}/statistics/dataset.csv",

@@ -9,6 +9,8 @@ from scripts.records import Record
 
 #: What became of a page; only `text`, `repaired` and `vision` pages have text.
 STATUSES = ("text", "repaired", "needs_ocr", "vision", "empty", "failed")
+#: Pages whose text is missing; a file that cannot be read at all counts as one.
+UNREAD = ("needs_ocr", "failed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Rule script: what the question pairs of every task are like.
 
-input: `questions`, `threads`, `item_files`; output: `dataset`. No params.
+input: `questions`, `item_files`; output: `dataset`. No params.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -2,7 +2,8 @@
 
 Input characters: all fields that a model is shown, lists joined by line breaks. Answer characters:
 the gold answer; of an order, its events joined by line breaks. Both are code points, means over
-pairs. `dated`: pairs whose gold answer states a date that the council must find.
+pairs. `dated`: pairs whose gold answer states a date that the council must find. `unread`: pairs
+about a document with a page that could not be read, which its readers lack.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scripts.tide.tasks import TASKS
 ALL = "all"
 COLUMNS = (
     *("task", "pairs", "threads", "clusters", "clauses", "input_characters", "answer_characters"),
-    "dated",
+    *("dated", "unread"),
 )
 
 
@@ -41,6 +42,7 @@ def answer_characters(pair: QuestionPair) -> int:
 
 def dataset_frame(pairs: Sequence[QuestionPair], items: Sequence[Item]) -> pd.DataFrame:
     """dataset.csv, one row a task and one for all."""
+    unread = {str(item.source["question_id"]) for item in items if item.source["unread_pages"]}
     dated = {str(item.source["question_id"]) for item in items if item.gold.get("dates")}
     rows = []
     for task in (*TASKS, ALL):
@@ -56,6 +58,7 @@ def dataset_frame(pairs: Sequence[QuestionPair], items: Sequence[Item]) -> pd.Da
                 "input_characters": sum(map(input_characters, part)) / number if number else None,
                 "answer_characters": sum(map(answer_characters, part)) / number if number else None,
                 "dated": sum(pair.question_id in dated for pair in part),
+                "unread": sum(pair.question_id in unread for pair in part),
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -28,8 +28,16 @@ _KEPT: dict[str, tuple[str, ...]] = {
 }
 
 
-def build_items(pairs: Iterable[QuestionPair], corpus: Corpus, task: str) -> list[Item]:
+def build_items(
+    pairs: Iterable[QuestionPair],
+    corpus: Corpus,
+    task: str,
+    unread: Mapping[str, int] | None = None,
+) -> list[Item]:
     """The items of one task in the order of their question pairs.
+
+    `unread` counts the pages of a document that could not be read: they are missing from its text
+    wherever a model reads it, so an item says how many pages of its documents are.
 
     Raises DataError, naming the question, for a cited clause that the corpus does not have, a field
     of the wrong kind, an answer that contradicts itself, and two questions that ask the same.
@@ -39,7 +47,7 @@ def build_items(pairs: Iterable[QuestionPair], corpus: Corpus, task: str) -> lis
     for pair in pairs:
         if pair.task != task:
             continue
-        item = build_item(pair, corpus)
+        item = build_item(pair, corpus, unread)
         if item.item_id in asked:
             raise DataError(
                 f"question {pair.question_id} asks the same as {asked[item.item_id]}; remove one"
@@ -49,7 +57,7 @@ def build_items(pairs: Iterable[QuestionPair], corpus: Corpus, task: str) -> lis
     return items
 
 
-def build_item(pair: QuestionPair, corpus: Corpus) -> Item:
+def build_item(pair: QuestionPair, corpus: Corpus, unread: Mapping[str, int] | None = None) -> Item:
     """One question pair as an item."""
     task = TASKS[pair.task]
     if not pair.clause_ids:
@@ -71,7 +79,8 @@ def build_item(pair: QuestionPair, corpus: Corpus) -> Item:
             "thread_id": pair.thread_id,
             "cluster_id": pair.cluster_id,
             "clause_ids": list(pair.clause_ids),
-            "documents": sorted({clause.document for clause in clauses}),
+            "documents": (documents := sorted({clause.document for clause in clauses})),
+            "unread_pages": sum((unread or {}).get(document, 0) for document in documents),
             "origin": pair.origin,
         },
     )

@@ -25,7 +25,8 @@ MODULES = sorted((ROOT / "scripts").rglob("*.py"))
 RULE_SCRIPT_VERBS = {
     "analyse", "build", "calibrate", "cluster", "collect", "compare", "compile", "compute",
     "curate", "embed", "export", "extract", "fetch", "find", "fit", "gather", "generate",
-    "judge", "make", "measure", "parse", "propose", "retrieve", "run", "score", "tokenise", "translate",
+    "judge", "make", "measure", "parse", "propose", "retrieve", "run", "score", "tokenise",
+    "translate",
     "verify",
 }  # fmt: skip
 

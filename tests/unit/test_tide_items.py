@@ -166,8 +166,13 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 def test_the_rule_writes_the_items_of_its_task(tmp_path: Path) -> None:
     write_records(tmp_path / "q.jsonl", PAIRS)
     write_records(tmp_path / "e.jsonl", ELEMENTS)
+    (tmp_path / "p.csv").write_text("document,page,status\n")
     job = SimpleNamespace(
-        input=SimpleNamespace(questions=tmp_path / "q.jsonl", elements=tmp_path / "e.jsonl"),
+        input=SimpleNamespace(
+            questions=tmp_path / "q.jsonl",
+            elements=tmp_path / "e.jsonl",
+            parsing=tmp_path / "p.csv",
+        ),
         output=SimpleNamespace(item_files=tmp_path / "i.jsonl"),
         params=SimpleNamespace(task="perturbation_detection"),
     )
@@ -177,6 +182,15 @@ def test_the_rule_writes_the_items_of_its_task(tmp_path: Path) -> None:
     first = (tmp_path / "i.jsonl").read_bytes()
     rule.main(job)
     assert (tmp_path / "i.jsonl").read_bytes() == first
+    # Two unread pages of one document and a file that could not be read; the ids stay.
+    document = expected[0].source["documents"][0]
+    rows = [f"{document},1,needs_ocr", f"{document},2,text", f"{document},3,needs_ocr", "x,,failed"]
+    (tmp_path / "p.csv").write_text("\n".join(["document,page,status", *rows, ""]))
+    rule.main(job)
+    marked = read_records(tmp_path / "i.jsonl", Item)
+    assert [each.item_id for each in marked] == [each.item_id for each in expected]
+    for each in marked:
+        assert each.source["unread_pages"] == 2 * (document in each.source["documents"])
 
 
 def test_the_shipped_questions_are_items(repository: Path) -> None:

@@ -403,6 +403,7 @@ def dataset(items: int) -> pd.DataFrame:
                 "input_characters": 150.4 + 40 * number,
                 "answer_characters": 80.6 + 30 * number,
                 "dated": pairs // 2,
+                "unread": pairs // 5,
             }
         )
     return pd.DataFrame(rows)

@@ -56,13 +56,13 @@ def dataset(frames: Frames, context: Context) -> Table:
     frame = frames["dataset"]
     counts = ("pairs", "threads", "clusters", "clauses")
     lengths = ("input_characters", "answer_characters")
-    check_columns("dataset", frame, ("task", *counts, *lengths, "dated"))
+    check_columns("dataset", frame, ("task", *counts, *lengths, "dated", "unread"))
     rows = []
     for row in rows_of(frame):
         total = row["task"] == ALL
         cells = [whole(row[name]) for name in counts]
         cells += [number(row[name], rounded, reason="no pair of this task") for name in lengths]
-        cells.append(whole(row["dated"]))
+        cells += [whole(row["dated"]), whole(row["unread"])]
         label = "All tasks" if total else wording.task_label(row["task"])
         rows.append(Row((label,), tuple(cells)))
     total_row = Lookup("dataset", frame, ("task",)).get(ALL)
@@ -81,12 +81,15 @@ def dataset(frames: Frames, context: Context) -> Table:
             Column("input_characters", "Input", "Mean characters", "r"),
             Column("answer_characters", "Answer", "Mean characters", "r"),
             Column("dated", "With a date", align="r"),
+            Column("unread", "Page unread", align="r"),
         ),
         tuple(rows),
         (
             "Threads, clusters and clauses are those that the pairs are about and cite; one thread "
             "gives pairs of several tasks. Characters are code points, Bengali included. With a "
-            "date: pairs whose gold answer states a date that an answer must give.",
+            "date: pairs whose gold answer states a date that an answer must give. Page unread: "
+            "pairs about a document of which a page could not be read; that page is missing from "
+            "what a model is shown.",
         ),
         short_caption="What TIDE holds",
     )
