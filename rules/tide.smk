@@ -48,9 +48,9 @@ rule tide_gather_elements:
         mem_mb=2000,
         runtime=20,
     params:
-        code=code_digest("scripts/tide/gather_elements.py"),
+        code=code_digest("scripts/tide/documents/gather_elements.py"),
     script:
-        "../scripts/tide/gather_elements.py"
+        "../scripts/tide/documents/gather_elements.py"
 
 
 rule tide_measure_fidelity:
@@ -70,9 +70,9 @@ rule tide_measure_fidelity:
         runtime=60,
     params:
         engines=TIDE["parsing"]["engines"],
-        code=code_digest("scripts/tide/measure_fidelity.py"),
+        code=code_digest("scripts/tide/documents/measure_fidelity.py"),
     script:
-        "../scripts/tide/measure_fidelity.py"
+        "../scripts/tide/documents/measure_fidelity.py"
 
 
 rule tide_build_items:

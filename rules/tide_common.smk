@@ -61,7 +61,7 @@ def tide_generator_inputs(step):
             return {"shipped": construction["shipped"][step]}
         name = construction["generator"]
         needed = backend_inputs(name, MODELS[name]["modes"][0])
-        return {"prompts": "scripts/tide/prompts_construction.yaml", **needed}
+        return {"prompts": "scripts/tide/construction/prompts.yaml", **needed}
 
     return inputs
 

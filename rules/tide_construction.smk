@@ -23,9 +23,9 @@ rule tide_extract_entities:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
         jurisdiction=TIDE["jurisdiction"],
-        code=tide_generator_code("scripts/tide/extract_entities.py"),
+        code=tide_generator_code("scripts/tide/construction/extract_entities.py"),
     script:
-        "../scripts/tide/extract_entities.py"
+        "../scripts/tide/construction/extract_entities.py"
 
 
 rule tide_propose_aliases:
@@ -48,9 +48,9 @@ rule tide_propose_aliases:
         threshold=TIDE["construction"]["threshold"],
         unit_size=TIDE["construction"]["unit_size"],
         store=f"{RESULTS}/store/embeddings/{TIDE['construction']['embedder']}",
-        code=code_digest("scripts/tide/propose_aliases.py"),
+        code=code_digest("scripts/tide/construction/propose_aliases.py"),
     script:
-        "../scripts/tide/propose_aliases.py"
+        "../scripts/tide/construction/propose_aliases.py"
 
 
 rule tide_judge_aliases:
@@ -77,9 +77,9 @@ rule tide_judge_aliases:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
         jurisdiction=TIDE["jurisdiction"],
-        code=tide_generator_code("scripts/tide/judge_aliases.py"),
+        code=tide_generator_code("scripts/tide/construction/judge_aliases.py"),
     script:
-        "../scripts/tide/judge_aliases.py"
+        "../scripts/tide/construction/judge_aliases.py"
 
 
 rule tide_cluster_entities:
@@ -101,9 +101,9 @@ rule tide_cluster_entities:
         runtime=20,
     params:
         minimum_elements=TIDE["construction"]["minimum_elements"],
-        code=code_digest("scripts/tide/cluster_entities.py"),
+        code=code_digest("scripts/tide/construction/cluster_entities.py"),
     script:
-        "../scripts/tide/cluster_entities.py"
+        "../scripts/tide/construction/cluster_entities.py"
 
 
 rule tide_find_threads:
@@ -130,9 +130,9 @@ rule tide_find_threads:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
         jurisdiction=TIDE["jurisdiction"],
-        code=tide_generator_code("scripts/tide/find_threads.py"),
+        code=tide_generator_code("scripts/tide/construction/find_threads.py"),
     script:
-        "../scripts/tide/find_threads.py"
+        "../scripts/tide/construction/find_threads.py"
 
 
 rule tide_generate_questions:
@@ -162,9 +162,9 @@ rule tide_generate_questions:
         sampled_elements=TIDE["construction"]["sampled_elements"],
         per_task=TIDE["construction"]["pairs_per_task"],
         seed=RUN["seed"],
-        code=tide_generator_code("scripts/tide/generate_questions.py"),
+        code=tide_generator_code("scripts/tide/construction/generate_questions.py"),
     script:
-        "../scripts/tide/generate_questions.py"
+        "../scripts/tide/construction/generate_questions.py"
 
 
 rule tide_verify_questions:
@@ -182,6 +182,6 @@ rule tide_verify_questions:
         mem_mb=1000,
         runtime=10,
     params:
-        code=code_digest("scripts/tide/verify_questions.py"),
+        code=code_digest("scripts/tide/construction/verify_questions.py"),
     script:
-        "../scripts/tide/verify_questions.py"
+        "../scripts/tide/construction/verify_questions.py"

@@ -80,9 +80,9 @@ rule tide_compute_accuracy:
         variants=ordered(TIDE_VARIANTS),
         statistics=narrow(TIDE["statistics"], "resamples", "level"),
         seed=RUN["seed"],
-        code=code_digest("scripts/tide/compute_accuracy.py"),
+        code=code_digest("scripts/tide/statistics/compute_accuracy.py"),
     script:
-        "../scripts/tide/compute_accuracy.py"
+        "../scripts/tide/statistics/compute_accuracy.py"
 
 
 rule tide_compare_systems:
@@ -103,9 +103,9 @@ rule tide_compare_systems:
         models=TIDE_MODELS,
         runs=[list(run) for run in TIDE_RUNS],
         statistics=narrow(TIDE["statistics"], "alpha", "exact_below"),
-        code=code_digest("scripts/tide/compare_systems.py"),
+        code=code_digest("scripts/tide/statistics/compare_systems.py"),
     script:
-        "../scripts/tide/compare_systems.py"
+        "../scripts/tide/statistics/compare_systems.py"
 
 
 rule tide_compute_dataset:
@@ -123,9 +123,9 @@ rule tide_compute_dataset:
         mem_mb=2000,
         runtime=10,
     params:
-        code=code_digest("scripts/tide/compute_dataset.py"),
+        code=code_digest("scripts/tide/statistics/compute_dataset.py"),
     script:
-        "../scripts/tide/compute_dataset.py"
+        "../scripts/tide/statistics/compute_dataset.py"
 
 
 rule tide_compute_retrieval:
@@ -145,9 +145,9 @@ rule tide_compute_retrieval:
         runtime=10,
     params:
         embedders=TIDE_EMBEDDERS,
-        code=code_digest("scripts/tide/compute_retrieval.py"),
+        code=code_digest("scripts/tide/statistics/compute_retrieval.py"),
     script:
-        "../scripts/tide/compute_retrieval.py"
+        "../scripts/tide/statistics/compute_retrieval.py"
 
 
 rule tide_compare_judges:
@@ -198,9 +198,9 @@ rule tide_measure_tokens:
         entry=lambda wildcards: narrow(
             MODELS[wildcards.model], "source", "revision", "tokenizer"
         ),
-        code=code_digest("scripts/tide/measure_tokens.py"),
+        code=code_digest("scripts/tide/statistics/measure_tokens.py"),
     script:
-        "../scripts/tide/measure_tokens.py"
+        "../scripts/tide/statistics/measure_tokens.py"
 
 
 rule tide_gather_tokens:
@@ -221,9 +221,9 @@ rule tide_gather_tokens:
         tokenised=TIDE_TOKENISED,
         statistics=narrow(TIDE["statistics"], "resamples", "level"),
         seed=RUN["seed"],
-        code=code_digest("scripts/tide/gather_tokens.py"),
+        code=code_digest("scripts/tide/statistics/gather_tokens.py"),
     script:
-        "../scripts/tide/gather_tokens.py"
+        "../scripts/tide/statistics/gather_tokens.py"
 
 
 rule tide_make_table:

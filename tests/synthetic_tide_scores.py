@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scripts.tide.matched import Settings
 from scripts.tide.score_table import score_table
+from scripts.tide.statistics.matched import Settings
 from scripts.tide.tasks import IDENTIFICATION, SETTINGS, TASKS
 
 ABLATION = {"rag-small-3": ("small", 3, False), "rag-dated": ("main", 10, True)}

@@ -36,7 +36,7 @@ from scripts.publishing.layouts import Frames, Lookup, caption, check_columns, i
 from scripts.publishing.text import visible
 from scripts.tide import wording
 from scripts.tide.artefacts import require
-from scripts.tide.generation import PER_TASK
+from scripts.tide.construction.generation import PER_TASK
 from scripts.tide.tables.data import parsing_words
 from scripts.tide.tables.results import accuracy_of
 from scripts.tide.tasks import TASKS

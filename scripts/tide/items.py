@@ -12,8 +12,8 @@ from typing import Any
 from scripts.dates import legal_dates
 from scripts.files import DataError
 from scripts.records import Item
+from scripts.tide.construction.pair_checks import canonical
 from scripts.tide.contexts import Corpus
-from scripts.tide.pair_checks import canonical
 from scripts.tide.rows import QuestionPair
 from scripts.tide.tasks import TASKS
 

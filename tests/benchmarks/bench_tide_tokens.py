@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from scripts.tide.rows import Element
-from scripts.tide.tokens import sample_frame, tokens_frame
+from scripts.tide.statistics.tokens import sample_frame, tokens_frame
 from scripts.tokenisation.tokenisers import load_file
 
 TRUTH = Path(__file__).parents[2] / "data" / "embedded" / "tide" / "truth"

@@ -20,7 +20,7 @@ from scripts.documents.fidelity import (
 )
 from scripts.documents.reading import read_pdf
 from scripts.files import DataError, read_csv, write_json, write_records
-from scripts.tide import measure_fidelity as rule
+from scripts.tide.documents import measure_fidelity as rule
 
 
 def edits(a, b):  # type: ignore[no-untyped-def]

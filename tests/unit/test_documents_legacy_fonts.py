@@ -13,7 +13,7 @@ from scripts.documents.legacy_fonts import (
     unknown_characters,
 )
 from scripts.documents.reading import read_pdf
-from scripts.tide.embedded_corpus import to_legacy
+from scripts.tide.documents.embedded_corpus import to_legacy
 
 KNOWN = {
     "evsjv‡`k": "বাংলাদেশ",

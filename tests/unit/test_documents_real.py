@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 
 from scripts.documents.fidelity import full_text, plain, word_error_rate
 from scripts.documents.reading import read_pdf
-from scripts.tide.embedded_corpus import BENGALI_FONT, LATIN_FONT, latex_text
+from scripts.tide.documents.embedded_corpus import BENGALI_FONT, LATIN_FONT, latex_text
 
 
 @pytest.fixture(scope="module")

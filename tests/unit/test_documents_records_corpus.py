@@ -16,8 +16,8 @@ from scripts.documents.clauses import printed_numeral
 from scripts.documents.manifest import documents
 from scripts.documents.pages import Page
 from scripts.documents.records import account, build_record, date_difference
-from scripts.tide.calendar_report import calendar_rows
-from scripts.tide.elements import elements_of
+from scripts.tide.documents.calendar_report import calendar_rows
+from scripts.tide.documents.elements import elements_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "embedded" / "tide"
 ENGINES = ("pymupdf", "pdftotext", "pdfium")

@@ -30,7 +30,7 @@ from tide_construction_material import (
 
 from scripts.files import DataError, read_records, write_records
 from scripts.records import RecordError
-from scripts.tide import (
+from scripts.tide.construction import (
     aliases,
     candidates,
     cluster_entities,
@@ -39,12 +39,12 @@ from scripts.tide import (
     propose_aliases,
     set_cover,
 )
-from scripts.tide.aliases import VERDICTS, AliasVerdict, Decisions, decide
-from scripts.tide.candidates import Candidate
-from scripts.tide.entities import shipped_rows, surface_forms
-from scripts.tide.provisions import Corpus
+from scripts.tide.construction.aliases import VERDICTS, AliasVerdict, Decisions, decide
+from scripts.tide.construction.candidates import Candidate
+from scripts.tide.construction.entities import shipped_rows, surface_forms
+from scripts.tide.construction.provisions import Corpus
+from scripts.tide.construction.set_cover import Unit
 from scripts.tide.rows import Cluster, EntityRow
-from scripts.tide.set_cover import Unit
 
 NAMES = [f"name {n:02d}" for n in range(12)]
 PAIRS = st.lists(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.documents.records import build_record
-from scripts.tide.complexity import (
+from scripts.tide.documents.complexity import (
     COLUMNS,
     complexity,
     document_row,
@@ -22,7 +22,7 @@ from scripts.tide.complexity import (
     summarise,
     words_of,
 )
-from scripts.tide.elements import elements_of, gather
+from scripts.tide.documents.elements import elements_of, gather
 from tests.unit.documents_pages import ENTRY, pages, table
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from scripts.documents.records import build_record
 from scripts.files import DataError, read_csv, read_records, write_csv, write_json
-from scripts.tide import gather_elements
-from scripts.tide.calendar_report import COLUMNS as CALENDAR_COLUMNS
-from scripts.tide.calendar_report import calendar_rows, disagreements
-from scripts.tide.complexity import COLUMNS as COMPLEXITY_COLUMNS
-from scripts.tide.elements import (
+from scripts.tide.documents import gather_elements
+from scripts.tide.documents.calendar_report import COLUMNS as CALENDAR_COLUMNS
+from scripts.tide.documents.calendar_report import calendar_rows, disagreements
+from scripts.tide.documents.complexity import COLUMNS as COMPLEXITY_COLUMNS
+from scripts.tide.documents.elements import (
     document_name,
     element_text,
     elements_of,
@@ -23,7 +23,12 @@ from scripts.tide.elements import (
     read_record,
     table_text,
 )
-from scripts.tide.parsing_report import COLUMNS, date_differences, gather_reports, unread_pages
+from scripts.tide.documents.parsing_report import (
+    COLUMNS,
+    date_differences,
+    gather_reports,
+    unread_pages,
+)
 from scripts.tide.rows import Element
 from tests.unit.documents_pages import ENTRY, pages, table
 

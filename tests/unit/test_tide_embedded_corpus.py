@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from scripts.dates.legal_dates import calendar_pairs, mentions
 from scripts.files import DataError, iterate_jsonl, read_json, read_records, sha256_file
-from scripts.tide import embedded_corpus as corpus
-from scripts.tide.pair_checks import first_failure
-from scripts.tide.provisions import Corpus
+from scripts.tide.construction.pair_checks import first_failure
+from scripts.tide.construction.provisions import Corpus
+from scripts.tide.construction.threads import check_thread
+from scripts.tide.documents import embedded_corpus as corpus
 from scripts.tide.rows import Element, EntityRow, QuestionPair, Thread
 from scripts.tide.tasks import TASKS
-from scripts.tide.threads import check_thread
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "data/embedded/tide"

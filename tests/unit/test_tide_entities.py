@@ -27,10 +27,16 @@ from tide_construction_material import (
 
 from scripts.files import DataError, read_records, write_records
 from scripts.records import RecordError, Request
-from scripts.tide import construction_prompts, entities, extract_entities, replies
-from scripts.tide.construction_prompts import load_prompts, parse_prompts
-from scripts.tide.construction_report import ReportRow, known_method, write_report
-from scripts.tide.provisions import SHOWN_CHARACTERS, Corpus, documents_in_order, fence, shown
+from scripts.tide.construction import construction_prompts, entities, extract_entities, replies
+from scripts.tide.construction.construction_prompts import load_prompts, parse_prompts
+from scripts.tide.construction.construction_report import ReportRow, known_method, write_report
+from scripts.tide.construction.provisions import (
+    SHOWN_CHARACTERS,
+    Corpus,
+    documents_in_order,
+    fence,
+    shown,
+)
 from scripts.tide.rows import EntityRow
 
 

@@ -37,7 +37,7 @@ from scripts.files import DataError, read_json, read_records, write_records
 from scripts.inference import open_model
 from scripts.inference.open_model import OpenModel
 from scripts.inference.registry import model_spec
-from scripts.tide import (
+from scripts.tide.construction import (
     aliases,
     cluster_entities,
     entities,
@@ -51,11 +51,11 @@ from scripts.tide import (
     set_cover,
     threads,
 )
-from scripts.tide.candidates import Candidate
-from scripts.tide.clusters import build_clusters
-from scripts.tide.generation import GenerationRow, stratified_sample, subset
-from scripts.tide.generator import open_generator
-from scripts.tide.provisions import Corpus, halving
+from scripts.tide.construction.candidates import Candidate
+from scripts.tide.construction.clusters import build_clusters
+from scripts.tide.construction.generation import GenerationRow, stratified_sample, subset
+from scripts.tide.construction.generator import open_generator
+from scripts.tide.construction.provisions import Corpus, halving
 from scripts.tide.rows import Cluster, EntityRow, QuestionPair, Thread
 from scripts.tide.tasks import TASKS
 

@@ -22,11 +22,29 @@ from tide_construction_material import (
     shipped_elements,
 )
 
-from scripts.tide import pair_checks
-from scripts.tide.facts import date_words, facts_of, stem_instruments, with_bangla, years_in
-from scripts.tide.pair_checks import CHECKS, canonical, duplicate_key, first_failure, holds
-from scripts.tide.provisions import Corpus
-from scripts.tide.relative_times import Offset, offsets_in, on_timeline, start_of, target
+from scripts.tide.construction import pair_checks
+from scripts.tide.construction.facts import (
+    date_words,
+    facts_of,
+    stem_instruments,
+    with_bangla,
+    years_in,
+)
+from scripts.tide.construction.pair_checks import (
+    CHECKS,
+    canonical,
+    duplicate_key,
+    first_failure,
+    holds,
+)
+from scripts.tide.construction.provisions import Corpus
+from scripts.tide.construction.relative_times import (
+    Offset,
+    offsets_in,
+    on_timeline,
+    start_of,
+    target,
+)
 from scripts.tide.rows import Thread
 from scripts.tide.tasks import TASKS
 

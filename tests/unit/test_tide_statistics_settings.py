@@ -18,8 +18,15 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from scripts.files import read_csv
-from scripts.tide import ablation, analysis, compare_systems, comparisons, differences, outcomes
 from scripts.tide.score_table import score_table
+from scripts.tide.statistics import (
+    ablation,
+    analysis,
+    compare_systems,
+    comparisons,
+    differences,
+    outcomes,
+)
 from scripts.tide.tasks import SETTINGS, TASKS
 from tests import synthetic_tide_scores as synthetic
 from tests.synthetic_tide_scores import ABLATION, Design

@@ -16,12 +16,15 @@ from tide_questions import ELEMENTS, FIELDS, ITEMS, PAIRS, pair
 
 from scripts.files import read_csv, read_records, write_records
 from scripts.publishing.captions import FLAGS
-from scripts.tide import compute_dataset, gather_tokens, measure_tokens
-from scripts.tide.dataset_statistics import COLUMNS as DATASET_COLUMNS
-from scripts.tide.dataset_statistics import answer_characters, dataset_frame, input_characters
 from scripts.tide.rows import Element
-from scripts.tide.tasks import TASKS
-from scripts.tide.tokens import (
+from scripts.tide.statistics import compute_dataset, gather_tokens, measure_tokens
+from scripts.tide.statistics.dataset_statistics import COLUMNS as DATASET_COLUMNS
+from scripts.tide.statistics.dataset_statistics import (
+    answer_characters,
+    dataset_frame,
+    input_characters,
+)
+from scripts.tide.statistics.tokens import (
     COLUMNS,
     SAMPLE_COLUMNS,
     resampled_sums,
@@ -30,6 +33,7 @@ from scripts.tide.tokens import (
     scripts_of,
     tokens_frame,
 )
+from scripts.tide.tasks import TASKS
 from scripts.tokenisation.tokenisers import from_description, from_encoding
 from tests.real_tokenisers import NEEDED, real
 from tests.small_tokeniser import description, small_encoding

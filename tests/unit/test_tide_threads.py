@@ -28,12 +28,12 @@ from tide_construction_material import (
 )
 
 from scripts.files import DataError, read_records, write_records
-from scripts.tide import clusters, find_threads, threads
-from scripts.tide.aliases import AliasVerdict
-from scripts.tide.entities import shipped_rows
-from scripts.tide.provisions import Corpus
+from scripts.tide.construction import clusters, find_threads, threads
+from scripts.tide.construction.aliases import AliasVerdict
+from scripts.tide.construction.entities import shipped_rows
+from scripts.tide.construction.provisions import Corpus
+from scripts.tide.construction.threads import ThreadFaultError, check_thread
 from scripts.tide.rows import Cluster, Thread
-from scripts.tide.threads import ThreadFaultError, check_thread
 
 IDS = [EARLY, TABLE, MIDDLE, FEE, LATE]
 CLUSTER = Cluster(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from scripts.files import DataError, write_records
-from scripts.tide import verification, verify_questions
+from scripts.tide.construction import verification, verify_questions
+from scripts.tide.construction.verification import Rating, read_ratings, task_of, verification_rows
 from scripts.tide.rows import QuestionPair
-from scripts.tide.verification import Rating, read_ratings, task_of, verification_rows
 
 
 def question(number, task="open_ended"):

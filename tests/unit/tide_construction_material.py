@@ -11,13 +11,13 @@ import numpy as np
 from scripts.dates.legal_dates import mentions
 from scripts.inference.interface import Backend
 from scripts.records import Response
-from scripts.tide.construction_prompts import load_prompts
-from scripts.tide.provisions import Corpus
+from scripts.tide.construction.construction_prompts import load_prompts
+from scripts.tide.construction.provisions import Corpus
 from scripts.tide.rows import Element, EntityRow, Thread
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "data" / "embedded" / "tide"
-PROMPTS_PATH = ROOT / "scripts" / "tide" / "prompts_construction.yaml"
+PROMPTS_PATH = ROOT / "scripts" / "tide" / "construction" / "prompts.yaml"
 PROMPTS = load_prompts(PROMPTS_PATH)
 GREEDY = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
 INJECTION = (

@@ -15,14 +15,15 @@ import pandas as pd
 
 from scripts.judging.council_agreement import compare
 from scripts.judging.human_validation import Score, means
-from scripts.tide import analysis, artefacts, comparisons
-from scripts.tide.complexity import COLUMNS as COMPLEXITY_COLUMNS
-from scripts.tide.parsing_report import COLUMNS as PARSING_COLUMNS
+from scripts.tide import artefacts
+from scripts.tide.construction.verification import COLUMNS as VERIFICATION_COLUMNS
+from scripts.tide.documents.complexity import COLUMNS as COMPLEXITY_COLUMNS
+from scripts.tide.documents.parsing_report import COLUMNS as PARSING_COLUMNS
 from scripts.tide.retrieval import QUESTION_COLUMNS, summarise
 from scripts.tide.score_table import SCORE_DTYPES, score_table
+from scripts.tide.statistics import analysis, comparisons
+from scripts.tide.statistics.tokens import SAMPLE_COLUMNS, tokens_frame
 from scripts.tide.tasks import IDENTIFICATION, SETTINGS, TASKS
-from scripts.tide.tokens import SAMPLE_COLUMNS, tokens_frame
-from scripts.tide.verification import COLUMNS as VERIFICATION_COLUMNS
 
 BASELINES = {
     "majority": "Majority",

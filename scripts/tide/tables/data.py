@@ -26,9 +26,9 @@ from scripts.publishing.tables import (
 )
 from scripts.publishing.text import shorten, visible
 from scripts.tide import wording
-from scripts.tide.complexity import COLUMNS as COMPLEXITY_COLUMNS
-from scripts.tide.complexity import MINORITY_SHARE, TARIFF_CODES, summarise
-from scripts.tide.generation import PER_TASK
+from scripts.tide.construction.generation import PER_TASK
+from scripts.tide.documents.complexity import COLUMNS as COMPLEXITY_COLUMNS
+from scripts.tide.documents.complexity import MINORITY_SHARE, TARIFF_CODES, summarise
 from scripts.tide.tasks import TASKS
 from scripts.tide.wording import ALL, named
 

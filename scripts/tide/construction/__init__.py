@@ -1,0 +1,1 @@
+"""From elements to question pairs: entities, clusters, threads, generation and its checks."""

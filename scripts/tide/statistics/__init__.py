@@ -1,0 +1,1 @@
+"""From scores and token counts of TIDE to its statistics files."""
