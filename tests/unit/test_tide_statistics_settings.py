@@ -325,7 +325,7 @@ def test_the_ablation_compares_variants_on_common_items(scores: pd.DataFrame) ->
     names = {
         "rag": ("main", 10, "none"),
         "rag-small-3": ("small", 3, "none"),
-        "rag-dated": ("main", 10, "dates"),
+        "rag-dated": ("main", 10, "dated"),
     }
     for knowledge, key in names.items():
         mine = of_variant(by_task, key).set_index("task")

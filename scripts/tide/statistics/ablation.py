@@ -49,7 +49,7 @@ MACROS = {ALL: "", WITHOUT_SORTING: SORTING}
 def variants_of(settings: Settings) -> dict[str, tuple[str, int, str]]:
     """Knowledge to embedder, depth and re-ranking (`none` or `dates`), the main one first."""
     further = {
-        name: (embedder, depth, "dates" if dated else "none")
+        name: (embedder, depth, "dated" if dated else "none")
         for name, (embedder, depth, dated) in settings.variants.items()
     }
     return {"rag": (*settings.main, "none"), **further}

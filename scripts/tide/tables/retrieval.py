@@ -26,7 +26,7 @@ from scripts.tide import wording
 from scripts.tide.tasks import TASKS
 from scripts.tide.wording import ALL, WITHOUT_SORTING, named
 
-RANKINGS = {"none": "similarity", "dated": "similarity and date", "dates": "similarity and date"}
+RANKINGS = {"none": "similarity", "dated": "similarity and date"}
 MEASURES = (
     ("recall", "Recall"),
     ("any_hit", "Any found"),

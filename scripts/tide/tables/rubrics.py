@@ -298,8 +298,9 @@ def scoring_rubric(frames: Frames, context: Context) -> Table:  # noqa: ARG001 -
             "where; further, whether a date of the answer contradicts them, whether the meaning "
             "is right, and whether the case is borderline. A program takes the majority on each "
             "question and makes the scores; no judge grades.",
-            "Perturbation identification is the second step after a verdict of incorrect. The "
-            "weight of the dates is not published; it is a setting of the run.",
+            "Perturbation identification is the second step after a verdict of incorrect; its gold "
+            "dates are those of the right fact, not every date of the gold answer. The weight "
+            "of the dates is not published; it is a setting of the run.",
         ),
         stub_align="P{3.5cm}",
         size="scriptsize",
