@@ -14,7 +14,7 @@ from scripts.tide.scoring import Judged
 
 REVIEW_COLUMNS = (
     *("model", "mode", "knowledge", "task", "item_id", "request_id", "question_id", "reason"),
-    *("question", "gold", "dates", "answer", "votes"),
+    *("question", "gold", "dates", "clauses", "answer", "strict", "partial", "votes"),
 )
 _SORTED = ["model", "mode", "task", "knowledge", "item_id"]
 # A cell that begins so is a formula to a spreadsheet.
@@ -61,11 +61,19 @@ def review_table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "question": cell("\n".join(str(value) for value in item.inputs.values())),
                 "gold": cell(str(item.gold["answer"])),
                 "dates": ", ".join(str(date["value"]) for date in judged_dates(item)),
+                "clauses": ", ".join(item.source["clause_ids"]),
                 "answer": cell(each.text),
+                "strict": _number(each.decision.strict),
+                "partial": _number(each.decision.partial),
                 "votes": _votes(each),
             }
         )
     return _sorted(pd.DataFrame(rows, columns=list(REVIEW_COLUMNS), dtype="str"))
+
+
+def _number(value: bool | float | None) -> str:
+    """A score as text; empty where the council could not decide."""
+    return "" if value is None else f"{float(value):g}"
 
 
 def _votes(judged: Judged) -> str:

@@ -524,6 +524,10 @@ def test_undecided_uncertain_and_unvoted_answers_are_listed() -> None:
     }  # fmt: skip
     assert table.loc[TASK, "dates"] == "2016-06-02, 2025-06-03"
     assert table.loc[TASK, "gold"] == TWO.gold["answer"]
+    assert table.loc[TASK, "clauses"] == ", ".join(TWO.source["clause_ids"])
+    # What could not be decided has no score; what was only called borderline has.
+    assert (table.loc[TASK, "strict"], table.loc["open_ended", "strict"]) == ("", "1")
+    assert table.loc["open_ended", "partial"] == "1"
     assert table.loc[IDENTIFICATION, "answer"] == run.explanation
     assert review_table(Run().scores().judged).empty
 
