@@ -127,6 +127,8 @@ def read_manifest(path: Path | str) -> list[ManifestEntry]:
             )
         seen[name] = number
         entries.append(entry)
+    if not entries:
+        raise DataError(f"{path}: the manifest names no document; add a row for every PDF")
     return entries
 
 

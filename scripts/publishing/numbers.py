@@ -12,7 +12,8 @@ each where it came from. Three sections:
   dash with a reason;
 - `flags`: a TeX conditional. `name`, `file`, `where`, `column`: true when a row has a value there;
   `name`, `at_most: [first, second]`: true when both macros have a number and the first is not
-  greater; `name`, `defined: macro`: true when the macro has a value.
+  greater; `name`, `defined: macro`: true when the macro has a value; `name`, `fact`: whether a fact
+  holds.
 """
 
 from __future__ import annotations
@@ -145,6 +146,8 @@ def collect(
     flags = {
         str(entry["name"]): _about_macros(entry, values)
         if {"at_most", "defined"} & set(entry)
+        else _about_fact(entry, facts)
+        if "fact" in entry
         else _flag(entry, source, facts)
         for entry in declaration.get("flags", [])
     }
@@ -328,6 +331,13 @@ def _flag(entry: Mapping[str, Any], source: Source, facts: Mapping[str, Any]) ->
         return False
     column = entry.get("column")
     return bool(len(found)) if column is None else bool(found[str(column)].notna().any())
+
+
+def _about_fact(entry: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
+    key = str(entry["fact"])
+    if key not in facts:
+        raise DataError(f"flag {entry['name']}: no fact {key!r}; known: {', '.join(sorted(facts))}")
+    return bool(facts[key])
 
 
 def _about_macros(entry: Mapping[str, Any], values: Mapping[str, Any]) -> bool:

@@ -54,6 +54,8 @@ FIGURES: dict[str, tuple[str, ...]] = {
     "perturbation_confusion_icl": ("perturbation",),
 }
 
+#: The corpus of fictional instruments that the project ships.
+OWN_CORPUS = "embedded_instruments"
 # Tables that a rule script of their own makes.
 OWN_RULE = ("examples",)
 
@@ -123,6 +125,10 @@ def context_params(config: Mapping[str, Any]) -> dict[str, Any]:
                 "task_count": len(TASKS),
                 "setting_count": len(SETTINGS),
                 "judges_list": join_words(judges),
+                "judge_count": len(judges),
+                "program_judges": sum(name not in roster for name in council),
+                "own_corpus": part["corpus"] == OWN_CORPUS,
+                "shipped_pairs": part["construction"]["method"] == "shipped",
                 "judges_words": counted(len(judges), "judge"),
                 "depth": retrieval["depth"],
                 "main_depth": retrieval["depth"],

@@ -121,4 +121,4 @@ def licence_note(corpus: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
 
 
 def _origin(origin: str) -> str:
-    return "written for this project" if origin == "shipped" else f"written by {origin}"
+    return "from the file of shipped pairs" if origin == "shipped" else f"written by {origin}"

@@ -72,7 +72,7 @@ def _listed(*parts: tuple[int, str]) -> str:
 
 def _writers(context: Context) -> str:
     shipped = context.options.get("method") == "shipped"
-    return "written for this project" if shipped else "proposed by eight generators"
+    return "from a file of checked pairs" if shipped else "proposed by eight generators"
 
 
 def construction_boxes(frames: Frames, context: Context) -> list[Box]:

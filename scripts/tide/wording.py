@@ -175,7 +175,8 @@ def interval_words(context: Context) -> str:
     return (
         f"Intervals: {captions.level_words(context)} percentile bootstrap over items within tasks "
         f"({captions.count(context.resamples)} resamples, seed {context.seed}); Wilson's where all "
-        "answers are right, or none."
+        "answers are right, or none; a macro average with such a task combines the intervals of "
+        "its tasks (MOVER)."
     )
 
 

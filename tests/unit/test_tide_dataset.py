@@ -123,11 +123,11 @@ def test_licences_name_the_instruments_and_who_wrote_the_pairs(exported):
     text = (exported.first / "LICENSES.md").read_text()
     for part in ("own instruments", "CC0-1.0", "https://example.org/law"):
         assert part in text
-    assert f"- written for this project ({len(ITEMS)})" in text
+    assert f"- from the file of shipped pairs ({len(ITEMS)})" in text
 
 
 def test_pairs_of_a_model_carry_its_name():
     from scripts.tide.dataset import licence_note
 
     note = licence_note(CORPUS, [{"origin": "model-x"}, {"origin": "shipped"}])
-    assert "- written by model-x (1)" in note and "- written for this project (1)" in note
+    assert "- written by model-x (1)" in note and "- from the file of shipped pairs (1)" in note

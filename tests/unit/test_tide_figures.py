@@ -104,7 +104,7 @@ def test_the_construction_has_the_counts_of_the_run(runs: Runs) -> None:
     kept = int(frames["generation"]["kept"].sum())
     beyond = int((frames["generation"]["check"] == "per_task").sum())
     words = boxes["6 Question pairs"]
-    assert f"216 written for this project, {216 - kept - beyond} dropped by checks" in words
+    assert f"216 from a file of checked pairs, {216 - kept - beyond} dropped by checks" in words
     assert f"{beyond} beyond the limit" in words
     assert boxes["7 Items"] == "16 pairs in 8 tasks, 32 clauses cited"
     assert "0.90 or more" in boxes["4 Clusters"]

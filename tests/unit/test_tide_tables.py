@@ -393,7 +393,7 @@ def test_the_ablation_marks_the_best_depth_and_the_main_retriever(
     table = worlds["full"].table("retrieval_by_task")
     keys = [column.key for column in table.columns]
     assert keys[1:4] == [f"gemini-embedding-2.{depth}.none" for depth in (5, 10, 15)]
-    assert keys[-1] == "gemini-embedding-2.10.dates" and table.columns[-1].group == "By date too"
+    assert keys[-1] == "gemini-embedding-2.10.dated" and table.columns[-1].group == "By date too"
     for row in table.rows:
         assert row.cells[2].tint == "column" and row.cells[1].tint == ""
         assert not any(cell.rank == "second" for cell in row.cells)

@@ -312,6 +312,12 @@ def shipped_pairs(threads: Sequence[Thread], corpus: Corpus, path: Path | str) -
         if problem := shape_problem(row["fields"], task_schema(task)):
             result.reject(thread_id, task, number, "fields", problem)
             continue
+        if thread_id not in by_id:
+            result.reject(thread_id, task, number, THREAD, "the run has no such thread")
+            continue
+        if absent := [clause for clause in row["clause_ids"] if clause not in corpus.elements]:
+            result.reject(thread_id, task, number, "clauses", f"{absent[0][:120]!r} does not exist")
+            continue
         question_id = QuestionPair.create(
             task, thread_id, "", row["clause_ids"], row["fields"], SHIPPED
         ).question_id
@@ -320,9 +326,6 @@ def shipped_pairs(threads: Sequence[Thread], corpus: Corpus, path: Path | str) -
                 f"{where}: question_id {row['question_id']!r} does not follow from the content, "
                 f"which gives {question_id}; correct it or leave it out"
             )
-        if thread_id not in by_id:
-            result.reject(thread_id, task, number, THREAD, "the run has no such thread")
-            continue
         draft = Draft(task, number, row["clause_ids"], row["fields"], SHIPPED)
         result.add(draft, by_id[thread_id], corpus)
     return result

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 
@@ -93,7 +93,24 @@ def shape_problem(value: Any, schema: Mapping[str, Any]) -> str:
     fault = next(_Validator(dict(schema)).iter_errors(value), None)
     if fault is None:
         return ""
-    return f"does not fit the schema at {fault.json_path[:120]}: {fault.validator}"
+    return f"does not fit the schema at {fault.json_path[:120]}: {fault.validator}{_names(fault)}"
+
+
+def _names(fault: jsonschema.ValidationError) -> str:
+    """The names that a rule is about: allowed values, unknown and missing fields."""
+    rule: Any = fault.validator_value
+    value: Any = fault.instance
+    schema = cast("dict[str, Any]", fault.schema)
+    if fault.validator == "enum":
+        names = [str(each) for each in rule]
+    elif fault.validator == "required":
+        names = [name for name in rule if name not in value]
+    elif fault.validator == "additionalProperties":
+        names = sorted(set(value) - set(schema.get("properties", {})))
+    else:
+        return ""
+    shown = ", ".join(ascii(name[:40]) for name in names[:12])
+    return f" ({'allowed' if fault.validator == 'enum' else 'fields'}: {shown})"
 
 
 def clean(text: str) -> str:

@@ -150,7 +150,7 @@ def generation(frames: Frames, context: Context) -> Table:
 
 def _method_words(context: Context) -> str:
     shipped = context.options.get("method") == "shipped"
-    return "written for this project and shipped with it" if shipped else "a language model"
+    return "a file of shipped pairs" if shipped else "a language model"
 
 
 def verification(frames: Frames, context: Context) -> Table:
