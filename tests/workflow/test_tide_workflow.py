@@ -363,7 +363,7 @@ def test_replacing_a_judge_asks_only_the_new_one(project: TideProject) -> None:
 
 
 def test_editing_an_analysis_reruns_what_hangs_on_it(project: TideProject) -> None:
-    file = project.root / "scripts" / "tide" / "analysis.py"
+    file = project.root / "scripts" / "tide" / "statistics" / "analysis.py"
     file.write_text(file.read_text() + "\n\nADDED = 1\n")
     hanging = {"compute_accuracy": 1, "make_table": 1}
     assert Counter(project.plan()) == {**with_prefix(**hanging), "collect_numbers": 1}
