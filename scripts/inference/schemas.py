@@ -1,4 +1,4 @@
-"""Response schemas as they are sent to a backend.
+"""Response schemas, and how they are sent to a backend.
 
 Rows are written with sorted keys, so a schema read from a file has lost the order of its
 properties, while a decoder writes them in the order of the schema. `required` is a list and keeps
@@ -9,6 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON Schema of an object with exactly these properties, all required, in this order."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def in_required_order(schema: Mapping[str, Any]) -> dict[str, Any]:

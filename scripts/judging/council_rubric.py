@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 
 from scripts.files import parse_json
 from scripts.inference.reasoning import separate_reasoning
+from scripts.inference.schemas import object_schema
 from scripts.judging.llm_judge import shown
 from scripts.records import Request, canonical_digest, canonical_json
 
@@ -154,16 +155,7 @@ def response_schema(
         "wrong_element": text(SPAN_CHARACTERS),
     }
     names = fields(kind, rationale=rationale_characters > 0)
-    return _closed({name: kinds.get(name, {"type": "boolean"}) for name in names})
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return object_schema({name: kinds.get(name, {"type": "boolean"}) for name in names})
 
 
 def instruction(kind: Kind, *, rationale: bool = False) -> str:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from scripts.execution import execute
+from scripts.execution import execute, file_list
 from scripts.files import DataError, read_csv, write_csv
-from scripts.syntaxbench.tokenise_inputs import as_list
 from scripts.syntaxbench.tokens import SAMPLE_COLUMNS, token_frames
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def read_samples(path: str) -> pd.DataFrame:
 def main(snakemake: Any) -> None:
     """Compute the frames and write those that the rule names as output."""
     params = snakemake.params
-    paths = as_list(snakemake.input.tokens)
+    paths = file_list(snakemake.input.tokens)
     samples = {model: read_samples(path) for model, path in zip(params.models, paths, strict=True)}
     frames = token_frames(
         pd.read_parquet(snakemake.input.scores),

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scripts.inference.schemas import object_schema
+
 Kind = Literal["integer", "binary", "string"]
 
 BENCHMARK = "syntaxbench"
@@ -37,12 +39,7 @@ class Task:
             answer = {"type": "integer"}
         elif self.kind == "binary":
             answer = {"type": "string", "enum": list(ANSWERS_BINARY)}
-        return {
-            "type": "object",
-            "properties": {"result": answer},
-            "required": ["result"],
-            "additionalProperties": False,
-        }
+        return object_schema({"result": answer})
 
     def texts(self, inputs: Mapping[str, Any]) -> list[str]:
         """The raw input strings of an item, without the prompt (and without the letter asked for).

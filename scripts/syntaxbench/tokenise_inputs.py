@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from scripts.execution import execute
+from scripts.execution import execute, file_list
 from scripts.files import read_records, write_csv
 from scripts.records import Item
 from scripts.syntaxbench.tokens import SAMPLE_COLUMNS, sample_frame
@@ -20,22 +20,17 @@ if TYPE_CHECKING:
     snakemake: Any
 
 
-def as_list(value: Any) -> list[str]:
-    """Snakemake gives one file as a string and several as a list."""
-    return [value] if isinstance(value, str) else [str(path) for path in value]
-
-
 def main(snakemake: Any) -> None:
     """Tokenise, write the CSV, and say what was done."""
     try:
-        tokeniser = tokeniser_of(snakemake.params.entry, as_list(snakemake.input.tokenizer))
+        tokeniser = tokeniser_of(snakemake.params.entry, file_list(snakemake.input.tokenizer))
     except TokeniserUnavailableError as error:
         frame = pd.DataFrame(columns=list(SAMPLE_COLUMNS))
         print(f"left out of the tokeniser analysis: {error}", file=sys.stderr)
     else:
         items = [
             item
-            for path in as_list(snakemake.input.item_files)
+            for path in file_list(snakemake.input.item_files)
             for item in read_records(path, Item)
         ]
         frame = sample_frame(items, tokeniser)

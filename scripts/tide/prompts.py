@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from scripts.files import DataError
+from scripts.inference.schemas import object_schema
 from scripts.tide.contexts import MARK
 from scripts.tide.shown_text import one_line, shown
 from scripts.tide.tasks import IDENTIFICATION, TASKS
@@ -127,22 +128,13 @@ def response_schema(
     if kind == "choice":
         last = len(inputs["options"]) - 1
         index = {"type": "integer", "minimum": 0, "maximum": last}
-        return _object({"reasoning": reasoning, "choice_index": index})
+        return object_schema({"reasoning": reasoning, "choice_index": index})
     if kind == "order":
         events = len(inputs["events_shuffled"])
         index = {"type": "integer", "minimum": 0, "maximum": events - 1}
         order = {"type": "array", "items": index, "minItems": events, "maxItems": events}
-        return _object({"ordered_indices": order})
+        return object_schema({"ordered_indices": order})
     if kind == "verdict":
         verdict = {"type": "string", "enum": list(VERDICTS)}
-        return _object({"reasoning": reasoning, "verdict": verdict})
+        return object_schema({"reasoning": reasoning, "verdict": verdict})
     return None
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }

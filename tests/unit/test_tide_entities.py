@@ -26,6 +26,7 @@ from tide_construction_material import (
 )
 
 from scripts.files import DataError, read_records, write_records
+from scripts.inference.schemas import object_schema
 from scripts.records import RecordError, Request
 from scripts.tide.construction import construction_prompts, entities, extract_entities, replies
 from scripts.tide.construction.construction_prompts import load_prompts, parse_prompts
@@ -242,7 +243,7 @@ def test_an_injection_that_the_model_obeys_leaves_a_trace():
 
 
 def test_whole_numbers_are_whole():
-    schema = replies.object_schema({"n": {"type": "integer"}})
+    schema = object_schema({"n": {"type": "integer"}})
     assert replies.parse_object('{"n": 1}', schema) == ({"n": 1}, "")
     for text in ('{"n": 1.0}', '{"n": true}', '{"n": "1"}', '{"n": 1e0}'):
         value, reason = replies.parse_object(text, schema)

@@ -103,6 +103,21 @@ class Settings:
         return False
 
 
+def open_client(settings: Settings, key: str) -> openai.AsyncOpenAI:
+    """A client of the server without retries of its own; close it by `async with`."""
+    transport = openai.DefaultAsyncHttpxClient(
+        timeout=openai.Timeout(settings.timeout_seconds, connect=settings.connect_timeout_seconds),
+        # A proxy from the environment must not stand between us and our own machine.
+        trust_env=not settings.local,
+    )
+    client = openai.AsyncOpenAI(
+        api_key=key, base_url=settings.base_url, max_retries=0, http_client=transport
+    )
+    # The client would tell every provider the account names of OPENAI_ORG_ID/OPENAI_PROJECT_ID.
+    client.organization = client.project = None
+    return client
+
+
 def thinking_fields(spec: ModelSpec, mode: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The thinking switch as sent: (standard fields, extra body fields)."""
     switch = spec.thinking.get("switch", "none")
@@ -358,19 +373,7 @@ class _Run:
             self.finished.put(None)
 
     async def _all(self) -> None:
-        settings = self.settings
-        transport = openai.DefaultAsyncHttpxClient(
-            timeout=openai.Timeout(
-                settings.timeout_seconds, connect=settings.connect_timeout_seconds
-            ),
-            # A proxy from the environment must not stand between us and our own machine.
-            trust_env=not settings.local,
-        )
-        client = openai.AsyncOpenAI(
-            api_key=self._key, base_url=settings.base_url, max_retries=0, http_client=transport
-        )
-        # The client would tell every provider the account names of OPENAI_ORG_ID/OPENAI_PROJECT_ID.
-        client.organization = client.project = None
+        client = open_client(self.settings, self._key)
         async with client, asyncio.TaskGroup() as group:
             for _ in range(self._workers):
                 group.create_task(self._worker(client))

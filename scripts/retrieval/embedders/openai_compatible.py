@@ -25,7 +25,12 @@ from typing import Any
 import openai
 
 from scripts.inference.backends.chat_completions import AttemptError, one_line, status_fault
-from scripts.inference.backends.openai_compatible import PLACEHOLDER_KEY, REPOSITORY, Settings
+from scripts.inference.backends.openai_compatible import (
+    PLACEHOLDER_KEY,
+    REPOSITORY,
+    Settings,
+    open_client,
+)
 from scripts.inference.interface import BackendError, ModelSpec
 from scripts.retrieval.embedders.interface import Embedder, EmbedderSpec, EmbeddingError, Mode
 
@@ -148,20 +153,7 @@ class _Run:
 
     async def all(self, groups: Sequence[list[str]]) -> list[list[list[float]]]:
         """Vectors of every group, in order. The first group that fails ends the run."""
-        settings = self.settings
-        transport = openai.DefaultAsyncHttpxClient(
-            timeout=openai.Timeout(
-                settings.timeout_seconds, connect=settings.connect_timeout_seconds
-            ),
-            # A proxy from the environment must not stand between us and our own machine.
-            trust_env=not settings.local,
-        )
-        client = openai.AsyncOpenAI(
-            api_key=self.key, base_url=settings.base_url, max_retries=0, http_client=transport
-        )
-        # The client would tell every provider the account names that stand in the environment.
-        client.organization = client.project = None
-        async with client:
+        async with open_client(self.settings, self.key) as client:
             tasks = [asyncio.ensure_future(self._group(client, group)) for group in groups]
             try:
                 return await asyncio.gather(*tasks)

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import DataError, iterate_jsonl
+from scripts.inference.schemas import object_schema
 from scripts.records import Record, RecordError, Request
 from scripts.tide.construction.candidates import Candidate
 from scripts.tide.construction.construction_prompts import ConstructionPrompts
 from scripts.tide.construction.construction_report import ReportRow
 from scripts.tide.construction.generator import Ask
-from scripts.tide.construction.replies import object_schema, read_reply, shape_problem
+from scripts.tide.construction.replies import read_reply, shape_problem
 from scripts.tide.construction.set_cover import Unit
 
 MERGING = ("alias", "abbreviation", "numeral_variant")

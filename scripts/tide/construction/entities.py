@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import DataError, iterate_jsonl
+from scripts.inference.schemas import object_schema
 from scripts.records import RecordError, Request
 from scripts.tide.construction.construction_prompts import ConstructionPrompts
 from scripts.tide.construction.construction_report import ReportRow, Status
@@ -20,7 +21,6 @@ from scripts.tide.construction.generator import Ask
 from scripts.tide.construction.provisions import documents_in_order, fence, shown
 from scripts.tide.construction.replies import (
     clean,
-    object_schema,
     read_reply,
     shape_problem,
     text_problem,

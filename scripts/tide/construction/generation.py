@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import DataError, iterate_jsonl
+from scripts.inference.schemas import object_schema
 from scripts.records import Request, canonical_digest
 from scripts.tide.construction.construction_prompts import ConstructionPrompts
 from scripts.tide.construction.generator import Ask
@@ -23,7 +24,7 @@ from scripts.tide.construction.pair_checks import (
     task_schema,
 )
 from scripts.tide.construction.provisions import Corpus, spread
-from scripts.tide.construction.replies import object_schema, read_reply, shape_problem
+from scripts.tide.construction.replies import read_reply, shape_problem
 from scripts.tide.construction.threads import provision_entry
 from scripts.tide.rows import EntityRow, QuestionPair, Thread
 from scripts.tide.shown_text import one_line

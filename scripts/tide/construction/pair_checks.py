@@ -19,6 +19,7 @@ from typing import Any
 from scripts.dates.bangla import from_gregorian
 from scripts.dates.calendars import CalendarRangeError
 from scripts.dates.legal_dates import mentions
+from scripts.inference.schemas import object_schema
 from scripts.tide.construction.facts import (
     Facts,
     date_words,
@@ -30,7 +31,7 @@ from scripts.tide.construction.facts import (
 )
 from scripts.tide.construction.provisions import Corpus
 from scripts.tide.construction.relative_times import offsets_in, on_timeline, start_of, target
-from scripts.tide.construction.replies import object_schema, shape_problem, text_problem
+from scripts.tide.construction.replies import shape_problem, text_problem
 from scripts.tide.rows import Thread
 from scripts.tide.tasks import TASKS
 

@@ -43,16 +43,6 @@ _Validator = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
 )
 
 
-def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON Schema of an object with exactly these properties, all required."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def read_reply(response: Response, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """(object, "") of a usable reply, or (None, reason); never raises for what a model wrote."""
     if response.error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import DataError, iterate_jsonl
+from scripts.inference.schemas import object_schema
 from scripts.records import Request, content_id
 from scripts.tide.construction.clusters import MINIMUM_DATES, cluster_by_name
 from scripts.tide.construction.construction_prompts import ConstructionPrompts
@@ -22,7 +23,6 @@ from scripts.tide.construction.generator import Ask
 from scripts.tide.construction.provisions import Corpus, fence, shown, spread
 from scripts.tide.construction.replies import (
     clean,
-    object_schema,
     read_reply,
     shape_problem,
     text_problem,
