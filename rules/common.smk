@@ -165,6 +165,17 @@ def ordered(value):
     return value
 
 
+# Keys of a roster entry that say how its jobs are cut or what they cost, not what it answers: a
+# change of one of them reruns nothing.
+OPERATIONAL = {"price", "shards"}
+
+
+def answering(name, roster=MODELS):
+    """A model's entry as its jobs read it; `roster` may be the embedders."""
+    entry = ordered(roster[name])
+    return {key: value for key, value in entry.items() if key not in OPERATIONAL}
+
+
 def environment_of(name):
     """The environment of a model's job under --sdm conda: vLLM pins its own packages."""
     packages = "vllm" if MODELS[name]["backend"] == "vllm" else "core"

@@ -51,7 +51,7 @@ rule multitempbench_translate_questions:
         language=lambda wildcards: wildcards.language,
         method=MTB["translation"]["method"],
         name=MTB_TRANSLATOR,
-        entry=ordered(MODELS[MTB_TRANSLATOR]) if MTB_TRANSLATOR else None,
+        entry=answering(MTB_TRANSLATOR) if MTB_TRANSLATOR else None,
         local=ordered(MTB["translation"].get("local", {})),
         max_new_tokens=MTB["translation"].get("max_new_tokens", 1024),
         store=lambda wildcards: (
@@ -171,7 +171,7 @@ rule multitempbench_run_model:
         benchmark="multitempbench",
         name=lambda wildcards: wildcards.model,
         mode=lambda wildcards: wildcards.mode,
-        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        entry=lambda wildcards: answering(wildcards.model),
         tasks=MTB_TASKS,
         shots=MTB["shots"],
         max_new_tokens=lambda wildcards: token_limit(wildcards, MTB),
@@ -245,7 +245,7 @@ rule multitempbench_judge_by_model:
     params:
         benchmark="multitempbench",
         judge=lambda wildcards: wildcards.judge,
-        entry=lambda wildcards: ordered(MODELS[wildcards.judge]),
+        entry=lambda wildcards: answering(wildcards.judge),
         mode=lambda wildcards: MODELS[wildcards.judge]["modes"][0],
         max_new_tokens=MTB["judging"]["max_new_tokens"],
         decoding=narrow(MTB["decoding"], "temperature", "top_p", "repetition_penalty"),

@@ -26,7 +26,7 @@ rule multitempbench_extract_states:
     params:
         benchmark="multitempbench",
         name=lambda wildcards: wildcards.model,
-        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        entry=lambda wildcards: answering(wildcards.model),
         languages=MTB_LANGUAGES,
         seed=RUN["seed"],
         years=MTB["probing"]["years"],

@@ -112,7 +112,7 @@ rule syntaxbench_run_model:
         benchmark="syntaxbench",
         name=lambda wildcards: wildcards.model,
         mode=lambda wildcards: wildcards.mode,
-        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        entry=lambda wildcards: answering(wildcards.model),
         tasks=SB_TASKS,
         shots=SB["shots"],
         max_new_tokens=lambda wildcards: token_limit(wildcards, SB),

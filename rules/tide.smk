@@ -184,7 +184,7 @@ rule tide_run_model:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
         mode=lambda wildcards: wildcards.mode,
-        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        entry=lambda wildcards: answering(wildcards.model),
         files=True,
         max_new_tokens=lambda wildcards: token_limit(wildcards, TIDE),
         store=lambda wildcards: (
@@ -231,7 +231,7 @@ rule tide_run_ablation:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
         mode=lambda wildcards: wildcards.mode,
-        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        entry=lambda wildcards: answering(wildcards.model),
         files=True,
         max_new_tokens=lambda wildcards: token_limit(wildcards, TIDE),
         store=lambda wildcards: (
@@ -319,7 +319,7 @@ rule tide_run_explanations:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
         mode=lambda wildcards: wildcards.mode,
-        entry=lambda wildcards: ordered(MODELS[wildcards.model]),
+        entry=lambda wildcards: answering(wildcards.model),
         files=True,
         max_new_tokens=lambda wildcards: token_limit(wildcards, TIDE),
         store=lambda wildcards: (
@@ -400,7 +400,7 @@ rule tide_judge_by_model:
         judge=lambda wildcards: wildcards.judge,
         runs=[list(run) for run in TIDE_RUNS],
         benchmark="tide",
-        entry=lambda wildcards: ordered(MODELS[wildcards.judge]),
+        entry=lambda wildcards: answering(wildcards.judge),
         mode=lambda wildcards: MODELS[wildcards.judge]["modes"][0],
         max_new_tokens=TIDE["judging"]["max_new_tokens"],
         rationale_characters=TIDE["judging"]["rationale_characters"],

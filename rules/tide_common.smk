@@ -74,7 +74,7 @@ def tide_generator():
     name = construction["generator"]
     return {
         "name": name,
-        "entry": ordered(MODELS[name]),
+        "entry": answering(name),
         "mode": MODELS[name]["modes"][0],
         "max_new_tokens": construction["max_new_tokens"],
         "store": f"{RESULTS}/store/tide_construction/{name}/{MODELS[name]['modes'][0]}.jsonl",
@@ -106,7 +106,7 @@ def tide_vision(document):
     name = parsing["vision"]
     return {
         "name": name,
-        "entry": ordered(MODELS[name]),
+        "entry": answering(name),
         "mode": MODELS[name]["modes"][0],
         "max_new_tokens": parsing["max_new_tokens"],
         # One writer a store: every document has its own.

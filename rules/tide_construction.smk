@@ -44,7 +44,7 @@ rule tide_propose_aliases:
         runtime=120,
     params:
         name=TIDE["construction"]["embedder"],
-        entry=ordered(config["embedders"][TIDE["construction"]["embedder"]]),
+        entry=answering(TIDE["construction"]["embedder"], config["embedders"]),
         threshold=TIDE["construction"]["threshold"],
         unit_size=TIDE["construction"]["unit_size"],
         store=f"{RESULTS}/store/embeddings/{TIDE['construction']['embedder']}",

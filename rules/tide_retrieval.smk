@@ -21,7 +21,7 @@ rule tide_embed_corpus:
         runtime=720,
     params:
         name=lambda wildcards: wildcards.embedder,
-        entry=lambda wildcards: ordered(config["embedders"][wildcards.embedder]),
+        entry=lambda wildcards: answering(wildcards.embedder, config["embedders"]),
         chunks=ordered(TIDE_RETRIEVAL["chunks"]),
         store=lambda wildcards: f"{RESULTS}/store/embeddings/{wildcards.embedder}",
         code=code_digest("scripts/retrieval/embed_corpus.py"),
@@ -48,7 +48,7 @@ rule tide_retrieve_clauses:
         runtime=120,
     params:
         name=lambda wildcards: wildcards.embedder,
-        entry=lambda wildcards: ordered(config["embedders"][wildcards.embedder]),
+        entry=lambda wildcards: answering(wildcards.embedder, config["embedders"]),
         depths=lambda wildcards: tide_depths(wildcards.embedder),
         main_depth=TIDE_RETRIEVAL["depth"],
         overfetch=TIDE_RETRIEVAL["overfetch"],

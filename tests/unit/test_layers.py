@@ -18,7 +18,9 @@ FLOORS = [
     {"inference"},
     {"corpora"},
     {"dates"},
-    {"files", "execution"},
+    {"execution"},
+    {"machine"},
+    {"files"},
     {"records"},
 ]
 MODULES = sorted((ROOT / "scripts").rglob("*.py"))

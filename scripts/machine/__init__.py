@@ -1,0 +1,1 @@
+"""What a job shares with the other jobs of a machine or a file system: locks and GPUs."""
