@@ -13,6 +13,11 @@ import yaml
 
 from scripts.workflow.consistency import benchmark_problems, path_problems
 
+try:  # libyaml's parser where PyYAML has it: reading is a good part of a job's start.
+    from yaml import CSafeLoader as FastLoader
+except ImportError:
+    from yaml import SafeLoader as FastLoader  # type: ignore[assignment]
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_FILE = ROOT / "config" / "schema.yaml"
 
@@ -41,7 +46,7 @@ class ConfigurationError(ValueError):
 
 def check_configuration(config: Mapping[str, Any], schema_file: Path = SCHEMA_FILE) -> None:
     """Raise ConfigurationError unless the configuration fits the schema and is consistent."""
-    schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
+    schema = yaml.load(schema_file.read_text(encoding="utf-8"), Loader=FastLoader)
     problems = [*not_finite(config), *schema_problems(config, schema)]
     if not problems:
         problems = list(consistency_problems(config))
@@ -149,7 +154,7 @@ def not_finite(value: Any, key: str = "") -> Iterator[str]:
 def read_yaml(path: Path) -> Any:
     """YAML with duplicate keys refused: the second would silently replace the first."""
 
-    class Loader(yaml.SafeLoader):
+    class Loader(FastLoader):
         pass
 
     def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts.workflow import digest
-from scripts.workflow.digest import DigestError, code_digest, import_closure
+from scripts.workflow.digest import MEMORY, DigestError, code_digest, import_closure
 
 
 @pytest.fixture
@@ -31,6 +33,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def fresh_digest(root: Path) -> str:
+    """The digest as the next process takes it, with what this one wrote at its end."""
+    digest._memory(root).write()
     for cached in vars(digest).values():
         if hasattr(cached, "cache_clear"):
             cached.cache_clear()
@@ -92,3 +96,63 @@ def test_conda_environment_equals_the_lock_file(repository: Path) -> None:
     text = (repository / "envs" / "core.yaml").read_text()
     assert text == environment(versions), "run: python -m scripts.workflow.conda_environment"
     assert len(versions) > 80 and "      - torch==2.13.0\n" in text
+
+
+def counted_parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    parsed: list[str] = []
+    parse = digest._parse
+
+    def counting(path: Path, content: bytes) -> Any:
+        parsed.append(path.name)
+        return parse(path, content)
+
+    monkeypatch.setattr(digest, "_parse", counting)
+    return parsed
+
+
+def test_a_later_process_parses_only_what_has_other_bytes(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = fresh_digest(project)
+    parsed = counted_parses(monkeypatch)
+    assert fresh_digest(project) == before
+    assert parsed == []
+    (project / "scripts" / "statistics" / "seeds.py").write_text("seed = 43\n")
+    changed = fresh_digest(project)
+    assert changed != before
+    assert parsed == ["seeds.py"]
+    (project / MEMORY).unlink()
+    digest._memory.cache_clear()
+    assert fresh_digest(project) == changed
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"made_by": 1}', '{"files": {}}', "\udc80"])
+def test_a_damaged_memory_is_passed_over(
+    project: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = fresh_digest(project)
+    (project / MEMORY).write_bytes(text.encode("utf-8", "surrogateescape"))
+    digest._memory.cache_clear()
+    parsed = counted_parses(monkeypatch)
+    assert digest._memory(project).files == {}
+    assert fresh_digest(project) == before
+    assert len(parsed) == 5
+
+
+def test_the_memory_of_another_digest_is_not_used(project: Path) -> None:
+    before = fresh_digest(project)
+    memory = json.loads((project / MEMORY).read_text())
+    memory["made_by"] = "another version of this module"
+    memory["files"] = {name: [row[0], "wrong", []] for name, row in memory["files"].items()}
+    (project / MEMORY).write_text(json.dumps(memory))
+    digest._memory.cache_clear()
+    assert fresh_digest(project) == before
+
+
+def test_without_a_place_for_the_memory_the_digest_is_the_same(project: Path) -> None:
+    before = fresh_digest(project)
+    (project / MEMORY).unlink()
+    (project / MEMORY).parent.rmdir()
+    (project / MEMORY).parent.write_text("a file stands where the folder should")
+    digest._memory.cache_clear()
+    assert fresh_digest(project) == before
