@@ -205,6 +205,26 @@ def gpus(wildcards):
     return gpus_of(wildcards.model)
 
 
+def loading_memory(gpus):
+    """Megabytes of a job that loads a model onto so many GPUs (0: into memory, or asks a server)."""
+    return max(6000, 64000 * gpus)
+
+
+def memory_of(name):
+    """Megabytes of a model's job: its own `memory_mb`, else what loading it may take."""
+    entry = MODELS[name]
+    return entry.get("memory_mb", loading_memory(gpus_needed(entry)))
+
+
+def growing(amount):
+    """A resource of which a job gets more whenever it is tried again: `amount`, twice that, …"""
+
+    def grown(wildcards, attempt):
+        return attempt * (amount(wildcards) if callable(amount) else amount)
+
+    return grown
+
+
 def token_limit(wildcards, section):
     """Most tokens that a model may generate: its own limit, else the benchmark's, per mode."""
     own = MODELS[wildcards.model].get("max_new_tokens", {})

@@ -11,8 +11,8 @@ rule fetch_corpus:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=500,
-        runtime=60,
+        mem_mb=growing(500),
+        runtime=growing(60),
     params:
         source=lambda wildcards: ordered(config["corpora"][wildcards.source]),
         code=code_digest("scripts/corpora/fetch_corpus.py"),

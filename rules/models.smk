@@ -21,8 +21,8 @@ rule fetch_embedded_model:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=growing(4000),
+        runtime=growing(60),
     params:
         entry=lambda wildcards: ordered(config["embedded_models"][wildcards.name]),
         code=code_digest("scripts/inference/fetch_embedded_model.py"),

@@ -14,8 +14,8 @@ rule multitempbench_curate_questions:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         sources={name: ordered(config["corpora"][name]) for name in MTB_SOURCES},
         quota=ordered(MTB["quota"]),
@@ -45,8 +45,8 @@ rule multitempbench_translate_questions:
         "../envs/core.yaml"
     resources:
         gpu=translator_gpus,
-        mem_mb=6000,
-        runtime=720,
+        mem_mb=growing(lambda wildcards: loading_memory(translator_gpus(wildcards))),
+        runtime=growing(720),
     params:
         language=lambda wildcards: wildcards.language,
         method=MTB["translation"]["method"],
@@ -84,8 +84,8 @@ rule multitempbench_build_items:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         task=lambda wildcards: wildcards.task,
         languages=MTB_LANGUAGES,
@@ -110,8 +110,8 @@ rule multitempbench_build_requests:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         decoding=narrow(MTB["decoding"], "temperature", "top_p", "repetition_penalty"),
         code=code_digest("scripts/multitempbench/build_requests.py"),
@@ -131,8 +131,8 @@ rule multitempbench_build_baseline_answers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         baseline=lambda wildcards: MODELS[wildcards.model]["source"],
         calendars=ordered(MTB["calendars"]),
@@ -165,8 +165,8 @@ rule multitempbench_run_model:
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        runtime=growing(2880),
     params:
         benchmark="multitempbench",
         name=lambda wildcards: wildcards.model,
@@ -205,8 +205,8 @@ rule multitempbench_judge_by_rule:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=growing(2000),
+        runtime=growing(60),
     params:
         judge="date_judge",
         code=code_digest("scripts/multitempbench/judge_responses.py"),
@@ -240,8 +240,8 @@ rule multitempbench_judge_by_model:
     threads: lambda wildcards: MODELS[wildcards.judge].get("threads", 1)
     resources:
         gpu=lambda wildcards: gpus_of(wildcards.judge),
-        mem_mb=lambda wildcards: MODELS[wildcards.judge].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.judge)),
+        runtime=growing(2880),
     params:
         benchmark="multitempbench",
         judge=lambda wildcards: wildcards.judge,
@@ -279,8 +279,8 @@ rule multitempbench_score_responses:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         judge=MTB["judging"]["primary"],
         code=code_digest("scripts/multitempbench/score_responses.py"),
@@ -299,8 +299,8 @@ rule multitempbench_gather_scores:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=10,
+        mem_mb=growing(3000),
+        runtime=growing(10),
     params:
         code=code_digest("scripts/multitempbench/gather_scores.py"),
     script:

@@ -21,8 +21,8 @@ rule multitempbench_extract_states:
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=240,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        runtime=growing(240),
     params:
         benchmark="multitempbench",
         name=lambda wildcards: wildcards.model,
@@ -55,8 +55,8 @@ rule multitempbench_fit_probes:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=growing(4000),
+        runtime=growing(240),
     params:
         name=lambda wildcards: wildcards.model,
         seed=RUN["seed"],
@@ -86,8 +86,8 @@ rule multitempbench_gather_probes:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=growing(4000),
+        runtime=growing(30),
     params:
         headline_token=MTB["probing"]["headline_token"],
         held_out_format=MTB["probing"]["held_out_format"],

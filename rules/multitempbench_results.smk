@@ -59,8 +59,8 @@ rule multitempbench_compute_accuracy:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         modes={name: MODELS[name]["modes"] for name in MTB_MODELS + MTB_BASELINES},
         languages=MTB_LANGUAGES,
@@ -88,8 +88,8 @@ rule multitempbench_compute_correlations:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         models=MTB_MODELS,
         languages=MTB_LANGUAGES,
@@ -125,8 +125,8 @@ rule multitempbench_fit_mixed_effects:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=growing(4000),
+        runtime=growing(240),
     params:
         models=MTB_PROBED,
         languages=ordered(MTB["languages"]),
@@ -156,8 +156,8 @@ rule multitempbench_compare_judges:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         judges=MTB["judging"]["judges"],
         runs=[list(run) for run in MTB_RUNS],
@@ -199,8 +199,8 @@ rule multitempbench_make_table:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         context=MTB_CONTEXT,
         code=code_digest("scripts/multitempbench/make_table.py"),
@@ -242,8 +242,8 @@ rule multitempbench_make_judge_examples:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=10,
+        mem_mb=growing(3000),
+        runtime=growing(10),
     params:
         context=MTB_CONTEXT,
         code=code_digest("scripts/multitempbench/make_judge_examples.py"),
@@ -276,8 +276,8 @@ rule multitempbench_make_figure:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         context=MTB_CONTEXT,
         code=code_digest("scripts/multitempbench/make_figure.py"),
@@ -298,8 +298,8 @@ rule multitempbench_export_dataset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         corpora={name: ordered(config["corpora"][name]) for name in MTB_SOURCES},
         languages=MTB_LANGUAGES,

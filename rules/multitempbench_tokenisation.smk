@@ -14,8 +14,8 @@ rule multitempbench_measure_fragmentation:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=growing(2000),
+        runtime=growing(30),
     params:
         entry=lambda wildcards: narrow(
             MODELS[wildcards.model], "source", "revision", "tokenizer"
@@ -44,8 +44,8 @@ rule multitempbench_gather_fragmentation:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         models=MTB_TOKENISED,
         published_rows={
@@ -72,8 +72,8 @@ rule multitempbench_measure_examples:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         model=MTB["analyses"]["examples"],
         entry=narrow(
@@ -102,8 +102,8 @@ rule multitempbench_calibrate_weights:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         entry=narrow(
             MODELS[MTB["analyses"]["examples"]], "source", "revision", "tokenizer"

@@ -27,8 +27,8 @@ rule collect_numbers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         results=lambda wildcards: RESULTS,
         contexts={name: CONTEXTS[name] for name in BENCHMARKS},
@@ -53,8 +53,8 @@ rule make_roster:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         roster=ordered(roster_params(config)),
         code=code_digest("scripts/publishing/make_roster.py"),
@@ -80,8 +80,8 @@ rule make_shared_axis:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         roster=ordered(roster_params(config)),
         code=code_digest("scripts/publishing/make_shared_axis.py"),
@@ -112,8 +112,8 @@ rule compile_paper:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         results=lambda wildcards: RESULTS,
         code=code_digest("scripts/publishing/compile_paper.py"),

@@ -15,8 +15,8 @@ rule syntaxbench_build_items:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         task=lambda wildcards: ordered(SB["tasks"][wildcards.task]),
         corpora={
@@ -45,8 +45,8 @@ rule syntaxbench_build_requests:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         shots=SB["shots"],
         decoding=narrow(SB["decoding"], "temperature", "top_p", "repetition_penalty"),
@@ -71,8 +71,8 @@ rule syntaxbench_build_baseline_answers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         baseline=lambda wildcards: MODELS[wildcards.model]["source"],
         tasks=SB_TASKS,
@@ -106,8 +106,8 @@ rule syntaxbench_run_model:
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        runtime=growing(2880),
     params:
         benchmark="syntaxbench",
         name=lambda wildcards: wildcards.model,
@@ -145,8 +145,8 @@ rule syntaxbench_score_responses:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         tolerance=SB["statistics"]["relaxed_tolerance"],
         code=code_digest("scripts/syntaxbench/score_responses.py"),
@@ -165,8 +165,8 @@ rule syntaxbench_gather_scores:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         code=code_digest("scripts/syntaxbench/gather_scores.py"),
     script:
@@ -191,8 +191,8 @@ rule syntaxbench_build_replay:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         replay=ordered(SB.get("replay", {})),
         runs=[[model, mode] for model, mode in SB_RUNS if model in SB_MODELS],

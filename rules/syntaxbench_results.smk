@@ -49,8 +49,8 @@ rule syntaxbench_compute_statistics:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         models=SB_MODELS,
         baselines=SB_BASELINES,
@@ -80,8 +80,8 @@ rule syntaxbench_tokenise_inputs:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         entry=lambda wildcards: narrow(
             MODELS[wildcards.model], "source", "revision", "tokenizer"
@@ -106,8 +106,8 @@ rule syntaxbench_analyse_tokenisation:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         models=tokenised_models(SB_MODELS),
         statistics=narrow(SB["statistics"], "resamples", "level", "token_bins"),
@@ -144,8 +144,8 @@ rule syntaxbench_make_table:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_table.py"),
@@ -185,8 +185,8 @@ rule syntaxbench_make_examples:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_examples.py"),
@@ -213,8 +213,8 @@ rule syntaxbench_make_figure:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         context=SB_CONTEXT,
         code=code_digest("scripts/syntaxbench/make_figure.py"),
@@ -238,8 +238,8 @@ rule syntaxbench_export_dataset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         corpora={
             role: ordered(config["corpora"][name])

@@ -16,8 +16,8 @@ rule tide_parse_document:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=growing(2000),
+        runtime=growing(120),
     params:
         document=lambda wildcards: wildcards.document,
         entry=lambda wildcards: TIDE_DOCUMENTS[wildcards.document].to_json(),
@@ -45,8 +45,8 @@ rule tide_gather_elements:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         code=code_digest("scripts/tide/documents/gather_elements.py"),
     script:
@@ -66,8 +66,8 @@ rule tide_measure_fidelity:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=growing(2000),
+        runtime=growing(60),
     params:
         engines=TIDE["parsing"]["engines"],
         code=code_digest("scripts/tide/documents/measure_fidelity.py"),
@@ -88,8 +88,8 @@ rule tide_build_items:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         task=lambda wildcards: wildcards.task,
         code=code_digest("scripts/tide/build_items.py"),
@@ -115,8 +115,8 @@ rule tide_build_requests:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         knowledge=lambda wildcards: wildcards.knowledge,
         tasks=TIDE_TASKS,
@@ -144,8 +144,8 @@ rule tide_build_baseline_answers:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         baseline=lambda wildcards: MODELS[wildcards.model]["source"],
         seed=RUN["seed"],
@@ -178,8 +178,8 @@ rule tide_run_model:
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        runtime=growing(2880),
     params:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
@@ -225,8 +225,8 @@ rule tide_run_ablation:
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        runtime=growing(2880),
     params:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
@@ -263,8 +263,8 @@ rule tide_build_explanations:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         decoding=narrow(TIDE["decoding"], "temperature", "top_p", "repetition_penalty"),
         code=code_digest("scripts/tide/build_explanations.py"),
@@ -284,8 +284,8 @@ rule tide_build_baseline_explanations:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         baseline=lambda wildcards: MODELS[wildcards.model]["source"],
         seed=RUN["seed"],
@@ -313,8 +313,8 @@ rule tide_run_explanations:
     threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
     resources:
         gpu=gpus,
-        mem_mb=lambda wildcards: MODELS[wildcards.model].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        runtime=growing(2880),
     params:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
@@ -356,8 +356,8 @@ rule tide_judge_by_program:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=growing(2000),
+        runtime=growing(60),
     params:
         judge=lambda wildcards: wildcards.judge,
         runs=[list(run) for run in TIDE_RUNS],
@@ -394,8 +394,8 @@ rule tide_judge_by_model:
     threads: lambda wildcards: MODELS[wildcards.judge].get("threads", 1)
     resources:
         gpu=lambda wildcards: gpus_of(wildcards.judge),
-        mem_mb=lambda wildcards: MODELS[wildcards.judge].get("memory_mb", 6000),
-        runtime=2880,
+        mem_mb=growing(lambda wildcards: memory_of(wildcards.judge)),
+        runtime=growing(2880),
     params:
         judge=lambda wildcards: wildcards.judge,
         runs=[list(run) for run in TIDE_RUNS],
@@ -435,8 +435,8 @@ rule tide_score_responses:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         judges=TIDE_COUNCIL,
         date_weight=TIDE["judging"]["date_weight"],
@@ -458,8 +458,8 @@ rule tide_gather_scores:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=10,
+        mem_mb=growing(3000),
+        runtime=growing(10),
     params:
         code=code_digest("scripts/tide/gather_scores.py"),
     script:

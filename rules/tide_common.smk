@@ -159,6 +159,16 @@ def tide_generator_gpus(wildcards):
     return gpus_of(generator["name"]) if generator else 0
 
 
+def tide_generator_memory(wildcards):
+    """Megabytes of a construction step."""
+    return loading_memory(tide_generator_gpus(wildcards))
+
+
+def embedder_gpus(wildcards):
+    """GPUs of an embedder's job."""
+    return config["embedders"][wildcards.embedder].get("gpus", 0)
+
+
 def explanation_inputs(wildcards):
     """What a model needs for the second step: weights, an archive, or a baseline's answers."""
     model, mode = wildcards.model, wildcards.mode

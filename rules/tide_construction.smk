@@ -17,8 +17,8 @@ rule tide_extract_entities:
         tide_generator_environment
     resources:
         gpu=tide_generator_gpus,
-        mem_mb=6000,
-        runtime=2880,
+        mem_mb=growing(tide_generator_memory),
+        runtime=growing(2880),
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
@@ -40,8 +40,8 @@ rule tide_propose_aliases:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=growing(4000),
+        runtime=growing(120),
     params:
         name=TIDE["construction"]["embedder"],
         entry=answering(TIDE["construction"]["embedder"], config["embedders"]),
@@ -71,8 +71,8 @@ rule tide_judge_aliases:
         tide_generator_environment
     resources:
         gpu=tide_generator_gpus,
-        mem_mb=6000,
-        runtime=2880,
+        mem_mb=growing(tide_generator_memory),
+        runtime=growing(2880),
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
@@ -97,8 +97,8 @@ rule tide_cluster_entities:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=growing(2000),
+        runtime=growing(20),
     params:
         minimum_elements=TIDE["construction"]["minimum_elements"],
         code=code_digest("scripts/tide/construction/cluster_entities.py"),
@@ -124,8 +124,8 @@ rule tide_find_threads:
         tide_generator_environment
     resources:
         gpu=tide_generator_gpus,
-        mem_mb=6000,
-        runtime=2880,
+        mem_mb=growing(tide_generator_memory),
+        runtime=growing(2880),
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
@@ -153,8 +153,8 @@ rule tide_generate_questions:
         tide_generator_environment
     resources:
         gpu=tide_generator_gpus,
-        mem_mb=6000,
-        runtime=2880,
+        mem_mb=growing(tide_generator_memory),
+        runtime=growing(2880),
     params:
         method=TIDE["construction"]["method"],
         generator=tide_generator(),
@@ -179,8 +179,8 @@ rule tide_verify_questions:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         code=code_digest("scripts/tide/construction/verify_questions.py"),
     script:

@@ -70,8 +70,8 @@ rule tide_compute_accuracy:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         models=TIDE_MODELS,
         baselines=TIDE_BASELINES,
@@ -97,8 +97,8 @@ rule tide_compare_systems:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         models=TIDE_MODELS,
         runs=[list(run) for run in TIDE_RUNS],
@@ -120,8 +120,8 @@ rule tide_compute_dataset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         code=code_digest("scripts/tide/statistics/compute_dataset.py"),
     script:
@@ -141,8 +141,8 @@ rule tide_compute_retrieval:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         embedders=TIDE_EMBEDDERS,
         code=code_digest("scripts/tide/statistics/compute_retrieval.py"),
@@ -169,8 +169,8 @@ rule tide_compare_judges:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=30,
+        mem_mb=growing(3000),
+        runtime=growing(30),
     params:
         judges=TIDE_COUNCIL,
         statistics=narrow(TIDE["statistics"], "resamples", "level"),
@@ -192,8 +192,8 @@ rule tide_measure_tokens:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=growing(2000),
+        runtime=growing(30),
     params:
         entry=lambda wildcards: narrow(
             MODELS[wildcards.model], "source", "revision", "tokenizer"
@@ -214,8 +214,8 @@ rule tide_gather_tokens:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         models=TIDE_MODELS,
         tokenised=TIDE_TOKENISED,
@@ -253,8 +253,8 @@ rule tide_make_table:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=growing(1000),
+        runtime=growing(10),
     params:
         context=TIDE_CONTEXT,
         code=code_digest("scripts/tide/make_table.py"),
@@ -291,8 +291,8 @@ rule tide_make_examples:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=3000,
-        runtime=10,
+        mem_mb=growing(3000),
+        runtime=growing(10),
     params:
         context=TIDE_CONTEXT,
         code=code_digest("scripts/tide/make_examples.py"),
@@ -321,8 +321,8 @@ rule tide_make_figure:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=1500,
-        runtime=10,
+        mem_mb=growing(1500),
+        runtime=growing(10),
     params:
         context=TIDE_CONTEXT,
         code=code_digest("scripts/tide/make_figure.py"),
@@ -343,8 +343,8 @@ rule tide_export_dataset:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=growing(2000),
+        runtime=growing(10),
     params:
         corpus=ordered(config["corpora"][TIDE["corpus"]]),
         seed=RUN["seed"],

@@ -16,9 +16,9 @@ rule tide_embed_corpus:
     conda:
         "../envs/core.yaml"
     resources:
-        gpu=lambda wildcards: config["embedders"][wildcards.embedder].get("gpus", 0),
-        mem_mb=4000,
-        runtime=720,
+        gpu=embedder_gpus,
+        mem_mb=growing(lambda wildcards: loading_memory(embedder_gpus(wildcards))),
+        runtime=growing(720),
     params:
         name=lambda wildcards: wildcards.embedder,
         entry=lambda wildcards: answering(wildcards.embedder, config["embedders"]),
@@ -44,8 +44,8 @@ rule tide_retrieve_clauses:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=growing(4000),
+        runtime=growing(120),
     params:
         name=lambda wildcards: wildcards.embedder,
         entry=lambda wildcards: answering(wildcards.embedder, config["embedders"]),
