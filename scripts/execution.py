@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +84,29 @@ def exit_on_sigterm() -> None:
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, stop)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold SIGTERM and Ctrl-C back until the block is done; then they take effect.
+
+    For what is short and must be whole: an answer that was paid for is written before the process
+    goes. Only the main thread gets signals, so elsewhere this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {}
+    try:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            handler = signal.getsignal(number)
+            if handler is not None:  # None: set by other than Python, not ours to replace
+                before[number] = handler
+                signal.signal(number, lambda received, _frame: came.append(received))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])

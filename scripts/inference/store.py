@@ -7,27 +7,32 @@ when shards write side by side; all of them are read). A line is
 
 `key` covers everything that determines the answer and nothing else, so the same question is the
 same key whatever file it stands in. `check` is the CRC-32 of the response's bytes: a line that was
-altered is found. A last line without a newline was cut by a crash; it is dropped and generated
-again. Commands: `python -m scripts.inference.store verify|compact PATH`.
+altered is found. A last line that is not whole was cut by a crash; it is dropped and generated
+again. Any other bad line is an error that names it. A batch is on the disk when `append` returns;
+where it cannot be written, the file is left with whole lines and the store takes nothing more.
+Commands (`store_commands.py`): `python -m scripts.inference.store verify|compact PATH`.
 """
 
 from __future__ import annotations
 
-import argparse
-import fcntl
+import errno
 import json
 import os
-import socket
+import stat
 import sys
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from scripts.files import DataError, atomic_write
+from scripts.execution import uninterrupted
+from scripts.files import DataError
 from scripts.inference.interface import ModelSpec
+from scripts.machine.locks import HeldError, Lock, LockError
 from scripts.records import Request, Response, canonical_digest
 
 _HEAD = b'{"check": "'
@@ -37,6 +42,13 @@ _CHECK = slice(len(_HEAD), len(_HEAD) + 8)
 _KEY_START = _CHECK.stop + len(_MIDDLE)
 _KEY = slice(_KEY_START, _KEY_START + 64)
 _PAYLOAD = _KEY.stop + len(_BODY)
+
+_HEXADECIMAL = b"0123456789abcdef"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# What a power cut leaves where a file grew but its blocks were never written. JSON has no NUL, and
+# text saved as UTF-16 has none beside another.
+_NEVER_WRITTEN = b"\x00\x00"
+REPAIR = "python -m scripts.inference.store verify --repair"
 
 # What a line keeps of a Response: all that does not name the item, the model entry or the mode.
 FIELDS = (
@@ -96,6 +108,8 @@ def decode_line(line: bytes) -> tuple[str, dict[str, Any]]:
     payload = line[_PAYLOAD:-1]
     if f"{zlib.crc32(payload):08x}".encode("ascii") != line[_CHECK]:
         raise ValueError("the checksum does not match, the line was altered")
+    if line[_KEY].translate(None, _HEXADECIMAL):
+        raise ValueError("the key is not a SHA-256, the line was altered")
     stored = json.loads(payload)
     if not isinstance(stored, dict) or not {"text", "finish_reason", "usage"} <= stored.keys():
         raise ValueError("the response lacks text, finish_reason or usage")
@@ -127,55 +141,108 @@ def same_answer(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
     return all(a.get(name) == b.get(name) for name in names)
 
 
+class Line(NamedTuple):
+    """One line of a store file: `content` as it stands, `problem` empty where it is good."""
+
+    number: int
+    content: bytes
+    key: str
+    stored: dict[str, Any]
+    problem: str
+    # The last line, of which a crash left a part: nothing that was ever acknowledged.
+    torn: bool
+
+    @property
+    def bare(self) -> bytes:
+        """The line without its end and without a byte order mark before the first one."""
+        return _bare(self.number, self.content)
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Every line of a store file, the bad ones too.
+
+    A byte order mark and CRLF line ends, which other programs add, are passed over. A last line
+    that lacks nothing but its newline is good.
+    """
+    with path.open("rb") as handle:
+        for number, content in enumerate(handle, start=1):
+            try:
+                key, stored = decode_line(_bare(number, content))
+            except ValueError as error:
+                problem, never_written = str(error), _NEVER_WRITTEN in content
+                if never_written:
+                    problem += "; it holds NUL bytes, as a power cut leaves them"
+                torn = not content.endswith(b"\n") or (never_written and not handle.peek(1))
+                yield Line(number, content, "", {}, problem, torn)
+            else:
+                yield Line(number, content, key, stored, "", False)
+
+
+def _bare(number: int, content: bytes) -> bytes:
+    line = content.rstrip(b"\r\n")
+    return line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+
+
 @dataclass
 class Contents:
-    """What was read from a store's files."""
+    """What was read from a store's files.
+
+    `whole` is the length in bytes of each file's lines without a torn last one; `unended` are the
+    files whose last line is good but lacks its newline.
+    """
 
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     lines: int = 0
     errors: int = 0
     duplicates: int = 0
     torn: list[Path] = field(default_factory=list)
+    unended: list[Path] = field(default_factory=list)
+    whole: dict[Path, int] = field(default_factory=dict)
     origin: dict[str, tuple[Path, int]] = field(default_factory=dict)
+
+    def good(self, key: str) -> dict[str, Any] | None:
+        """The answer to a key, None where there is none or only an error."""
+        stored = self.answers.get(key)
+        return None if stored is None or "error" in stored else stored
 
     def add(self, key: str, stored: dict[str, Any], path: Path, number: int) -> None:
         """Take one line in: a good answer beats an error, the first of two equal answers stays."""
-        self.lines += 1
-        good = "error" not in stored
-        self.errors += not good
         known = self.answers.get(key)
-        if known is not None:
-            self.duplicates += 1
-            if "error" not in known:
-                if good and not same_answer(known, stored):
-                    first, line = self.origin[key]
-                    raise StoreError(
-                        f"{path}, line {number}: a different answer to the same question stands in "
-                        f"{first}, line {line}; remove one of the two lines"
-                    )
-                return
-        self.answers[key] = stored
-        self.origin[key] = (path, number)
-
-
-def read_file(path: Path, contents: Contents) -> int:
-    """Read one store file into `contents`; returns the length in bytes of its whole lines."""
-    whole = 0
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, start=1):
-            if not line.endswith(b"\n"):
-                contents.torn.append(path)
-                break
-            whole += len(line)
-            try:
-                key, stored = decode_line(line[:-1])
-            except ValueError as error:
+        good = "error" not in stored
+        if known is not None and "error" not in known:
+            if good and not same_answer(known, stored):
+                first, line = self.origin[key]
                 raise StoreError(
-                    f"{path}, line {number}: {error}; remove the line and its answer is generated "
-                    "again"
-                ) from error
-            contents.add(key, stored, path, number)
-    return whole
+                    f"{path}, line {number}: a different answer to the same question stands in "
+                    f"{first}, line {line}; remove one of the two lines, or keep the first one "
+                    f"with `{REPAIR} {path.parent}`"
+                )
+        else:
+            self.answers[key] = stored
+            self.origin[key] = (path, number)
+        self.lines += 1
+        self.errors += not good
+        self.duplicates += known is not None
+
+
+def read_file(path: Path, contents: Contents) -> None:
+    """Read one store file into `contents`; StoreError names the first bad line."""
+    whole, unended = 0, False
+    for line in read_lines(path):
+        if line.torn:
+            contents.torn.append(path)
+            break
+        if line.problem:
+            raise StoreError(
+                f"{path}, line {line.number}: {line.problem}; `{REPAIR} {path}` moves bad lines "
+                "aside, then their answers are generated again"
+            )
+        contents.add(line.key, line.stored, path, line.number)
+        whole += len(line.content)
+        unended = not line.content.endswith(b"\n")
+    contents.whole[path] = whole
+    if unended:
+        contents.unended.append(path)
 
 
 def store_files(path: Path) -> list[Path]:
@@ -203,7 +270,7 @@ class ResponseStore:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.contents = Contents()
-        self._lock: int | None = None
+        self._lock: Lock | None = None
         self._file: int | None = None
 
     @property
@@ -220,23 +287,32 @@ class ResponseStore:
 
     def good(self, key: str) -> dict[str, Any] | None:
         """The answer to a key, None where there is none or only an error."""
-        stored = self.answers.get(key)
-        return None if stored is None or "error" in stored else stored
+        return self.contents.good(key)
 
     def __enter__(self) -> Self:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = _take_lock(self.path)
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = _take_lock(self.path)
         try:
             self.load()
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-            if self.path in self.contents.torn:
-                os.ftruncate(self._file, read_file(self.path, Contents()))
-            os.fsync(self._file)
-            _sync_folder(self.path.parent)
+            with writing(self.path):
+                self._open()
         except BaseException:
             self.close()
             raise
         return self
+
+    def _open(self) -> None:
+        """Open the file behind its last whole line, and make sure that it is there to stay."""
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            raise StoreError(f"{self.path}: not a regular file; move it away")
+        if self.path in self.contents.torn:
+            os.ftruncate(self._file, self.contents.whole[self.path])
+        if self.path in self.contents.unended:
+            os.write(self._file, b"\n")
+        os.fsync(self._file)
+        _sync_folder(self.path.parent)
 
     def __exit__(
         self,
@@ -247,44 +323,95 @@ class ResponseStore:
         self.close()
 
     def append(self, rows: Iterable[tuple[str, Response]]) -> None:
-        """Add a batch of (key, Response) in one write, and return when it is on the disk."""
-        if self._file is None:
+        """Add a batch of (key, Response) in one write, and return when it is on the disk.
+
+        SIGTERM and Ctrl-C wait until it is. Raises StoreError when the batch could not be written:
+        then the file keeps the lines that are whole, and nothing more is taken. A good answer that
+        contradicts an earlier one is refused with StoreError; the rest of its batch is stored.
+        """
+        with uninterrupted():
+            taken: list[tuple[str, dict[str, Any]]] = []
+            good: dict[str, dict[str, Any]] = {}
+            refused = ""
+            for key, response in rows:
+                stored = to_stored(response)
+                known = self.good(key) or good.get(key)
+                if "error" not in stored:
+                    if known and not same_answer(known, stored):
+                        refused = f"{self.path}: a different answer to the stored question {key}"
+                        continue
+                    good.setdefault(key, stored)
+                taken.append((key, stored))
+            self._write(b"".join(encode_line(key, stored) for key, stored in taken))
+            for key, stored in taken:
+                self.contents.add(key, stored, self.path, self.contents.lines + 1)
+        if refused:
+            raise StoreError(refused)
+
+    def _write(self, data: bytes) -> None:
+        if self._file is None or self._lock is None:
             raise StoreError(f"{self.path}: the store is not open for writing")
-        lines: list[bytes] = []
-        for key, response in rows:
-            stored = to_stored(response)
-            lines.append(encode_line(key, stored))
-            self.contents.add(key, stored, self.path, self.contents.lines + 1)
-        data = memoryview(b"".join(lines))
-        while data:
-            data = data[os.write(self._file, data) :]
-        if lines:
-            os.fsync(self._file)
+        try:
+            self._lock.check()
+        except LockError as error:
+            raise StoreError(str(error)) from error
+        start = os.fstat(self._file).st_size
+        try:
+            with writing(self.path):
+                self._check_place(self._file)
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(self._file, rest) :]
+                if data:
+                    os.fsync(self._file)
+        except BaseException:
+            self._leave_whole_lines(start)
+            raise
+
+    def _check_place(self, descriptor: int) -> None:
+        """Nobody moved the file or put another in its place: what is written would be lost."""
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), self.path.stat()):
+                return
+        raise StoreError(
+            f"{self.path}: was moved, removed or replaced while a run was writing it; put it back "
+            "and run again"
+        )
+
+    def _leave_whole_lines(self, start: int) -> None:
+        """After a failed write: cut what stands behind the last newline, and take no more.
+
+        Where that fails too, the next run finds a torn last line and cuts it.
+        """
+        descriptor, self._file = self._file, None
+        if descriptor is None:
+            return
+        with suppress(OSError):
+            written = os.pread(descriptor, os.fstat(descriptor).st_size - start, start)
+            os.ftruncate(descriptor, start + written.rfind(b"\n") + 1)
+        os.close(descriptor)
 
     def close(self) -> None:
         """Close the file and give the lock back; harmless when nothing is open."""
-        for name in ("_file", "_lock"):
-            descriptor = getattr(self, name)
-            if descriptor is not None:
-                setattr(self, name, None)
-                os.close(descriptor)
+        if self._file is not None:
+            os.close(self._file)
+        if self._lock is not None:
+            self._lock.release()
+        self._file = self._lock = None
 
 
-def _take_lock(path: Path) -> int:
-    """Lock beside the store. The kernel frees it when its holder dies, however it dies."""
-    lock = path.with_name(f".{path.name}.lock")
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+def _take_lock(path: Path) -> Lock:
+    """The lock beside a store file, taken; StoreError says who holds it."""
+    lock = Lock(path.with_name(f".{path.name}.lock"), f"{path.parent.name} {path.stem}")
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "unknown"
-        os.close(descriptor)
+        lock.acquire()
+    except HeldError as error:
         raise StoreError(
-            f"{path}: another run is writing this store ({holder}); wait for it or stop it"
+            f"{path}: another run is writing this store ({error.holder}); wait for it or stop it"
         ) from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
-    return descriptor
+    except LockError as error:
+        raise StoreError(str(error)) from error
+    return lock
 
 
 def _sync_folder(folder: Path) -> None:
@@ -295,58 +422,6 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def compact(path: Path | str) -> Contents:
-    """Rewrite one store file without errors that were answered later and without duplicates.
-
-    Keeps the order of the lines. Shards stay as they are. Returns what the file held before.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise StoreError(f"{path}: no such store file")
-    lock = _take_lock(path)
-    try:
-        contents = Contents()
-        read_file(path, contents)
-        order = sorted(contents.answers, key=lambda key: contents.origin[key][1])
-        with atomic_write(path, "wb") as handle:
-            for key in order:
-                handle.write(encode_line(key, contents.answers[key]))
-    finally:
-        os.close(lock)
-    return contents
-
-
-def _report(path: Path, contents: Contents) -> str:
-    torn = "; the last line is cut and will be generated again" if contents.torn else ""
-    return (
-        f"{path}: {contents.lines} lines, {len(contents.answers)} answers, "
-        f"{sum('error' in row for row in contents.answers.values())} still in error, "
-        f"{contents.duplicates} superseded or repeated{torn}"
-    )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """`verify` reads every line of the given store files or folders, `compact` rewrites them."""
-    parser = argparse.ArgumentParser(prog="python -m scripts.inference.store", description=__doc__)
-    parser.add_argument("action", choices=("verify", "compact"))
-    parser.add_argument("path", type=Path, nargs="+")
-    chosen = parser.parse_args(arguments)
-    status = 0
-    for given in chosen.path:
-        files = sorted(given.rglob("*.jsonl")) if given.is_dir() else [given]
-        for file in files:
-            try:
-                if chosen.action == "compact":
-                    contents = compact(file)
-                else:
-                    contents = Contents()
-                    read_file(file, contents)
-                print(_report(file, contents))
-            except (OSError, DataError) as error:
-                print(f"error: {error}", file=sys.stderr)
-                status = 1
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    # Named as text: the commands are no part of what a run of a model depends on.
+    sys.exit(import_module("scripts.inference.store_commands").main())

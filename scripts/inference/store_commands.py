@@ -1,0 +1,220 @@
+"""Commands for response stores: `python -m scripts.inference.store verify|compact PATH…`.
+
+PATH is a store file, or a folder of which every store file is taken. `verify` reads every line and
+tells all that is wrong; the exit status is 1 where a run would refuse the store. With `--repair`
+bad lines go to `<name>.rejected` beside the file, so that their answers are generated again and
+nothing is lost silently. `compact` drops errors that were answered later and repeated answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scripts.files import DataError, atomic_write
+from scripts.inference.store import (
+    Contents,
+    Line,
+    StoreError,
+    locked,
+    read_file,
+    read_lines,
+    store_files,
+    writing,
+)
+
+REJECTED = ".rejected"
+# Lines that are shown of each file; the rest is counted.
+SHOWN = 20
+# Files below a folder of stores that are read by others, by the end of their name.
+OTHERS = {
+    ".vectors": "kept vectors, see `python -m scripts.retrieval.cache verify`",
+    "spending.jsonl": "the ledger of spending",
+    REJECTED: "lines that were moved aside",
+}
+
+
+@dataclass
+class Findings:
+    """What `verify` found in one store file; `bad` are (line number, what is wrong with it)."""
+
+    path: Path
+    contents: Contents = field(default_factory=Contents)
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    torn: int = 0
+    answers: int = 0
+    waiting: int = 0
+
+    def describe(self) -> str:
+        """One line of counts and one for everything that is wrong."""
+        counts = (
+            f"{self.path}: {self.contents.lines + len(self.bad)} lines, {self.answers} answers, "
+            f"{self.waiting} still in error, {self.contents.duplicates} superseded or repeated"
+        )
+        notes = [f"  line {number}: {problem}" for number, problem in self.bad[:SHOWN]]
+        if len(self.bad) > SHOWN:
+            notes.append(f"  and {len(self.bad) - SHOWN} more bad lines")
+        if self.torn:
+            notes.append(
+                f"  the last line is cut ({self.torn} bytes), or is being written: its answer is "
+                "generated again"
+            )
+        return "\n".join([counts, *notes])
+
+
+def examine(group: Sequence[Path]) -> list[Findings]:
+    """What the files of one store (`<mode>.jsonl` and its shards) hold, file by file.
+
+    An answer that contradicts one in an earlier line or file is a bad line.
+    """
+    whole = Contents()
+    found = []
+    for path in group:
+        findings = Findings(path)
+        for line in read_lines(path):
+            _take_in(line, findings, whole)
+        own = findings.contents.answers.values()
+        findings.waiting = sum("error" in stored for stored in own)
+        findings.answers = len(own) - findings.waiting
+        found.append(findings)
+    return found
+
+
+def _take_in(line: Line, findings: Findings, whole: Contents) -> None:
+    if line.torn:
+        findings.torn = len(line.content)
+    elif line.problem:
+        findings.bad.append((line.number, line.problem))
+    else:
+        try:
+            whole.add(line.key, line.stored, findings.path, line.number)
+        except StoreError:
+            first, number = whole.origin[line.key]
+            findings.bad.append(
+                (
+                    line.number,
+                    f"a different answer to the same question than {first}, line {number}",
+                )
+            )
+        else:
+            findings.contents.add(line.key, line.stored, findings.path, line.number)
+
+
+def repair(path: Path, bad: Iterable[int]) -> Path:
+    """Move the lines with these numbers, and a torn last line, to `<name>.rejected`; return it.
+
+    The side file is on the disk before the store is replaced. Raises StoreError while a run writes
+    the store.
+    """
+    path = path.resolve()
+    aside = path.with_name(path.name + REJECTED)
+    numbers = set(bad)
+    with (
+        locked(path),
+        writing(path),
+        aside.open("ab") as rejected,
+        atomic_write(path, "wb") as kept,
+    ):
+        for line in read_lines(path):
+            to = rejected if line.torn or line.number in numbers else kept
+            to.write(line.bare + b"\n")
+        rejected.flush()
+        os.fsync(rejected.fileno())
+    return aside
+
+
+def compact(path: Path | str) -> Contents:
+    """Rewrite one store file without errors that were answered later and without duplicates.
+
+    Keeps the order of the lines, which stand as they were, and leaves shards as they are. Returns
+    what the file held before. A bad line is a StoreError; then the file stays as it is.
+    """
+    path = Path(path).resolve()
+    if not path.is_file():
+        raise StoreError(f"{path}: no such store file")
+    with locked(path):
+        contents = Contents()
+        read_file(path, contents)
+        kept = {number for _, number in contents.origin.values()}
+        with writing(path), atomic_write(path, "wb") as handle:
+            for line in read_lines(path):
+                if line.number in kept:
+                    handle.write(line.bare + b"\n")
+    return contents
+
+
+def _store_files(given: Path) -> Iterator[Path]:
+    """The store files of a path; those that others read are named and passed over."""
+    if not given.is_dir():
+        yield given
+        return
+    for file in sorted(path for path in given.rglob("*") if path.is_file()):
+        other = next((what for end, what in OTHERS.items() if file.name.endswith(end)), None)
+        if other is not None:
+            print(f"{file}: passed over ({other})")
+        elif file.suffix == ".jsonl":
+            yield file
+
+
+def verify(given: Path, mend: bool) -> bool:
+    """Print what the stores of a path hold; True when a run would refuse none of them."""
+    fine = True
+    files = list(_store_files(given))
+    done: set[Path] = set()
+    for file in files:
+        if file in done:
+            continue
+        # A file that was named alone is still compared with its shards.
+        group = store_files(file) if file.is_file() else [file]
+        done.update(group)
+        for findings in examine(group):
+            print(findings.describe())
+            if mend and (findings.bad or findings.torn):
+                aside = repair(findings.path, (number for number, _ in findings.bad))
+                print(f"  moved to {aside}")
+            elif findings.bad:
+                fine = False
+    return fine
+
+
+def compact_all(given: Path) -> bool:
+    """Compact every store file of a path and print what it held before."""
+    for file in _store_files(given):
+        before = file.stat().st_size if file.is_file() else 0
+        contents = compact(file)
+        print(
+            f"{file}: {contents.lines} lines, {contents.duplicates} superseded or repeated "
+            f"dropped; {before} bytes, now {file.stat().st_size}"
+        )
+    return True
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; exit status 1 where something is wrong and was not mended."""
+    parser = argparse.ArgumentParser(
+        prog="python -m scripts.inference.store",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    checking = commands.add_parser("verify", help="read every line and tell what is wrong")
+    checking.add_argument("--repair", action="store_true", help="move bad lines aside")
+    rewriting = commands.add_parser("compact", help="drop what is superseded or repeated")
+    for command in (checking, rewriting):
+        command.add_argument("path", type=Path, nargs="+")
+    chosen = parser.parse_args(arguments)
+    fine = True
+    for given in chosen.path:
+        try:
+            if chosen.command == "verify":
+                fine &= verify(given, chosen.repair)
+            else:
+                fine &= compact_all(given)
+        except (OSError, DataError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            fine = False
+    return 0 if fine else 1
