@@ -48,6 +48,9 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What a power cut leaves where a file grew but its blocks were never written. JSON has no NUL, and
 # text saved as UTF-16 has none beside another.
 _NEVER_WRITTEN = b"\x00\x00"
+# Seconds for which a run waits for another one that writes the same store: what is left of a run
+# that was killed may need some to end, or to give its last answer.
+PATIENCE_S = 30.0
 REPAIR = "python -m scripts.inference.store verify --repair"
 
 # What a line keeps of a Response: all that does not name the item, the model entry or the mode.
@@ -400,9 +403,46 @@ class ResponseStore:
         self._file = self._lock = None
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system refuses while `path` is written into a StoreError with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "see to the disk")
+        raise StoreError(
+            f"{path}: cannot be written ({error.strerror or error}); {remedy} and run again. "
+            "The answers stored so far are kept"
+        ) from error
+
+
+_REMEDIES = {
+    errno.ENOSPC: "make room on its disk",
+    errno.EDQUOT: "make room within the quota",
+    errno.EFBIG: "raise the limit of the size of files (ulimit -f)",
+    errno.EROFS: "put it on a disk that may be written",
+    errno.EACCES: "make the file and its folder writable",
+    errno.EPERM: "make the file and its folder writable",
+    errno.EISDIR: "move the folder of that name away",
+    errno.ENOTDIR: "move the file that stands in the place of a folder away",
+}
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a store file, for what rewrites it."""
+    lock = _take_lock(path)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _take_lock(path: Path) -> Lock:
     """The lock beside a store file, taken; StoreError says who holds it."""
-    lock = Lock(path.with_name(f".{path.name}.lock"), f"{path.parent.name} {path.stem}")
+    lock = Lock(
+        path.with_name(f".{path.name}.lock"), f"{path.parent.name} {path.stem}", wait=PATIENCE_S
+    )
     try:
         lock.acquire()
     except HeldError as error:

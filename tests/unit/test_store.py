@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -278,7 +279,10 @@ def _hold(path: Path, ready: Any) -> None:
         time.sleep(60)
 
 
-def test_one_writer_at_a_time_and_a_dead_writer_frees_the_lock(tmp_path: Path) -> None:
+def test_one_writer_at_a_time_and_a_dead_writer_frees_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     path = filled(tmp_path / "m.jsonl")
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
@@ -296,6 +300,27 @@ def test_one_writer_at_a_time_and_a_dead_writer_frees_the_lock(tmp_path: Path) -
         holder.join()
     with ResponseStore(path) as store:
         store.append([(key_of(9), response("9"))])
+
+
+def test_a_run_waits_for_another_one_that_is_about_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.jsonl"
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    holder = context.Process(target=_hold, args=(path, ready))
+    holder.start()
+    try:
+        assert ready.wait(30)
+        timer = threading.Timer(1.5, holder.kill)
+        timer.start()
+        with ResponseStore(path) as store:
+            store.append([(key_of(1), response("1"))])
+        timer.join()
+    finally:
+        holder.kill()
+        holder.join()
+    assert f"process {holder.pid} on " in capfd.readouterr().err
 
 
 def test_appending_needs_an_open_store(tmp_path: Path) -> None:
