@@ -72,6 +72,8 @@ PACE = Pace()
 #: Seconds for which a lock that is held is tried again before it is reported: someone may only be
 #: asking who holds it.
 GLANCE = 0.5
+#: Seconds after which somebody who waits is told for whom.
+TELL = 2.0
 _LONGEST_RECORD = 4096
 _LONGEST_PURPOSE = 300
 # flock is not there: the record alone decides.
@@ -199,18 +201,20 @@ class Lock:
 
     def acquire(self) -> None:
         """Take the lock. Raises HeldError naming its holder, LockError where it cannot be made."""
-        begin, told = time.monotonic(), False
+        begin, told, pause = time.monotonic(), False, 0.1
         while True:
             try:
                 self._take()
                 break
             except HeldError as error:
-                if time.monotonic() - begin >= self.wait:
+                waited = time.monotonic() - begin
+                if waited >= self.wait:
                     raise
-                if not told:
+                if not told and waited > TELL:
                     print(f"waiting for {self.path}: held by {error.holder}", file=sys.stderr)
                     told = True
-                time.sleep(random.uniform(0.5, 1.5))
+                time.sleep(random.uniform(pause / 2, pause))
+                pause = min(2.0, pause * 1.5)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat_until_released, daemon=True)
         self._thread.start()

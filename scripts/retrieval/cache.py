@@ -6,22 +6,23 @@ An append-only file outside the outputs of any rule. It begins with `MAGIC`; eve
 
 in little-endian order. The key is the SHA-256 of the embedder's identity, the mode and the text. A
 last record that was cut by a crash is dropped; any other damage is an error. Several processes may
-append: each holds the file's lock for one write only, and reads first what others have added.
+use the file: one at a time computes what is missing, and reads first what others have added, so
+that no vector is computed (or paid) twice.
 """
 
 from __future__ import annotations
 
-import fcntl
+import math
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from scripts.machine.locks import Lock
 from scripts.records import canonical_digest
 from scripts.retrieval.embedders.interface import (
     Embedder,
@@ -97,16 +98,11 @@ class EmbeddingCache:
         identity = embedder.identity()
         clean = [sendable(text) for text in texts]
         keys = [cache_key(identity, mode, text) for text in clean]
-        missing = {
-            key: text for key, text in zip(keys, clean, strict=True) if key not in self.vectors
-        }
+        wanted = dict(zip(keys, clean, strict=True))
+        computed = self._compute_missing(embedder, wanted, mode)
         counts.requested += len(texts)
-        counts.computed += len(missing)
-        counts.cached += len(set(keys)) - len(missing)
-        waiting = list(missing)
-        for start in range(0, len(waiting), embedder.slice_size):
-            part = waiting[start : start + embedder.slice_size]
-            self.append(part, embedder.embed([missing[key] for key in part], mode))
+        counts.computed += computed
+        counts.cached += len(wanted) - computed
         if not keys:
             return np.zeros((0, embedder.spec.dimensions), dtype=np.float32)
         out = np.stack([self.vectors[key] for key in keys])
@@ -114,31 +110,50 @@ class EmbeddingCache:
             raise CacheError(f"{self.path}: holds vectors of another shape; remove the file")
         return out
 
+    def _compute_missing(self, embedder: Embedder, wanted: Mapping[bytes, str], mode: Mode) -> int:
+        """Compute what the file lacks, as its only writer; returns for how many texts."""
+        if wanted.keys() <= self.vectors.keys():
+            return 0
+        with self._lock() as lock:
+            self._append(b"")
+            missing = [key for key in wanted if key not in self.vectors]
+            for start in range(0, len(missing), embedder.slice_size):
+                part = missing[start : start + embedder.slice_size]
+                vectors = embedder.embed([wanted[key] for key in part], mode)
+                lock.check()
+                self._keep(part, vectors)
+        return len(missing)
+
     def append(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Add vectors in one write, and return when they are on the disk."""
-        with self._locked() as descriptor:
+        with self._lock():
+            self._keep(keys, vectors)
+
+    def _lock(self) -> Lock:
+        """The lock beside the file, waited for: its holder is computing vectors."""
+        beside = self.path.with_name(f".{self.path.name}.lock")
+        return Lock(beside, f"vectors of {self.path.stem}", wait=math.inf)
+
+    def _keep(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        self._append(b"".join(map(_record, keys, vectors)))
+        self.vectors.update(zip(keys, vectors, strict=True))
+
+    def _append(self, records: bytes) -> None:
+        """Read what others have added, then write behind it; the caller holds the lock."""
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
             size = os.fstat(descriptor).st_size
             if size < self._end:  # Somebody removed the file; what is in memory still holds.
                 self._end = 0
             self._catch_up(os.pread(descriptor, size - self._end, self._end))
             # What stands behind the last whole record was cut by a crash.
             os.ftruncate(descriptor, self._end)
-            data = b"" if self._end else MAGIC
-            data += b"".join(map(_record, keys, vectors))
+            data = (b"" if self._end else MAGIC) + records
             written = 0
             while written < len(data):
                 written += os.pwrite(descriptor, data[written:], self._end + written)
             os.fsync(descriptor)
             self._end += len(data)
-        self.vectors.update(zip(keys, vectors, strict=True))
-
-    @contextmanager
-    def _locked(self) -> Iterator[int]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield descriptor
         finally:
             os.close(descriptor)
 
