@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.inference.api_keys import PLACEHOLDER_KEY
 from scripts.inference.backends import chat_completions as reading
 from scripts.inference.backends import openai_compatible as sending
 from scripts.inference.backends.chat_completions import Answer, AttemptError
@@ -171,7 +172,7 @@ REMOTE = {"base_url": "https://example.org/v1", "api_key_environment": "TEST_API
 def test_local_server_needs_no_key(monkeypatch, host):
     monkeypatch.delenv("TEST_API_KEY", raising=False)
     options = {**REMOTE, "base_url": f"http://{host}:8080/v1"}
-    assert OpenAIBackend(spec(options=options), "thinking")._api_key() == sending.PLACEHOLDER_KEY
+    assert OpenAIBackend(spec(options=options), "thinking")._api_key() == PLACEHOLDER_KEY
 
 
 def test_remote_server_without_a_key_is_a_clear_error(monkeypatch):

@@ -9,21 +9,19 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import os
 import queue
 import random
-import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import openai
 
+from scripts.inference.api_keys import ApiKeyError, Redactor, find_key
 from scripts.inference.backends.chat_completions import (
     Answer,
     AttemptError,
@@ -38,9 +36,6 @@ from scripts.records import Request, Response
 
 log = logging.getLogger(__name__)
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-PLACEHOLDER_KEY = "not-needed"
-SHORTEST_KEY = 16
 # Decoding fields that are part of the chat-completions API, and those that servers add to it.
 STANDARD_DECODING = frozenset(
     {"temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty"}
@@ -101,6 +96,12 @@ class Settings:
         with suppress(ValueError):
             return ipaddress.ip_address(host).is_loopback
         return False
+
+    def key(self) -> str:
+        """The key that the server is sent; ApiKeyError where there is none."""
+        return find_key(
+            self.api_key_environment, self.api_key_file, local=self.local, address=self.base_url
+        )
 
 
 def open_client(settings: Settings, key: str) -> openai.AsyncOpenAI:
@@ -243,36 +244,10 @@ class OpenAIBackend(Backend):
 
         Raises BackendError saying where the key was looked for, never what it is.
         """
-        settings = self.settings
-        variable = settings.api_key_environment
-        if variable and os.environ.get(variable, "").strip():
-            return os.environ[variable].strip()
-        if settings.api_key_file:
-            return self._key_from_file(settings.api_key_file)
-        if settings.local:
-            return PLACEHOLDER_KEY
-        named = (
-            f"set the environment variable {variable}"
-            if variable
-            else ("name an environment variable in the option api_key_environment")
-        )
-        raise BackendError(
-            f"model {self.spec.name!r}: {settings.base_url} needs an API key; {named}, or name a "
-            "file outside the repository in api_key_file"
-        )
-
-    def _key_from_file(self, name: str) -> str:
-        path = Path(name).expanduser().resolve()
-        where = f"model {self.spec.name!r}: api_key_file {name}"
-        if path.is_relative_to(REPOSITORY):
-            raise BackendError(f"{where} is inside the repository; move the key out of it")
         try:
-            key = path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BackendError(f"{where} cannot be read ({type(error).__name__})") from None
-        if not key or len(key.split()) != 1:
-            raise BackendError(f"{where} must hold the key and nothing else")
-        return key
+            return self.settings.key()
+        except ApiKeyError as error:
+            raise BackendError(f"model {self.spec.name!r}: {error}") from None
 
 
 @dataclass
@@ -330,6 +305,8 @@ class _Run:
         self._work = iter(work)
         self._workers = min(self.settings.concurrency, len(work))
         self._key = key
+        self._redactor = Redactor(key)
+        self._scrub = self._redactor.message
         self._tally = tally
         self._random = random.Random()
         self._reached = False
@@ -426,15 +403,16 @@ class _Run:
             ) from None
         except openai.APIStatusError as error:
             self._reached = True
-            body = self._without_key_bytes(error.response.content)
+            body = self._redactor.body(error.response.content)
             raise status_fault(error.status_code, error.response.headers, body) from None
         except openai.APIConnectionError as error:
             raise self._connection_fault(error) from None
         except openai.OpenAIError as error:
             raise AttemptError("retry", "bad reply", one_line(str(error))) from None
         self._reached = True
-        self._tally.servers[one_line(reply.headers.get("server", "not given"), 120)] += 1
-        answer = read_completion(self._without_key_bytes(reply.content))
+        server = self._scrub(reply.headers.get("server", "not given"))
+        self._tally.servers[one_line(server, 120)] += 1
+        answer = self._without_key(read_completion(self._redactor.body(reply.content)))
         expected = self.settings.expected_model_echo
         if expected is not None and answer.model != expected:
             said = one_line(str(answer.model), 120)
@@ -443,6 +421,15 @@ class _Run:
             )
         self._tally.answer(answer)
         return answer
+
+    def _without_key(self, answer: Answer) -> Answer:
+        """The answer without the key in any of its texts: a server may spell it in escapes."""
+        texts: dict[str, Any] = {
+            name: value if value is None else self._redactor.answer(value)
+            for name in ("text", "reasoning", "finish_reason", "model", "identifier", "fingerprint")
+            for value in (getattr(answer, name),)
+        }
+        return replace(answer, **texts)
 
     def _connection_fault(self, error: openai.APIConnectionError) -> AttemptError:
         inner = error.__cause__
@@ -570,18 +557,3 @@ class _Run:
             reasoning=reasoning,
             error=error,
         )
-
-    def _without_key_bytes(self, body: bytes) -> bytes:
-        """A server that echoes the key must not get it into the published answers.
-
-        Shorter words than real keys ("ollama") are left alone: they may belong to an answer.
-        """
-        if len(self._key) < SHORTEST_KEY:
-            return body
-        return body.replace(self._key.encode(), b"[key removed]")
-
-    def _scrub(self, text: str) -> str:
-        """Error text without the key, or parts of it as providers quote them."""
-        text = text.replace(self._key, "[key removed]")
-        text = re.sub(r"(?i)\bbearer\s+(?!\[)[^\s\"',;]+", "Bearer [key removed]", text)
-        return re.sub(r"\b(?:sk|rk|pk)-[\w*.…-]{4,}|\bAIza[\w*-]{8,}", "[key removed]", text)

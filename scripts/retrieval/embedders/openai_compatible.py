@@ -13,24 +13,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import random
-import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import openai
 
+from scripts.inference.api_keys import ApiKeyError, Redactor
 from scripts.inference.backends.chat_completions import AttemptError, one_line, status_fault
-from scripts.inference.backends.openai_compatible import (
-    PLACEHOLDER_KEY,
-    REPOSITORY,
-    Settings,
-    open_client,
-)
+from scripts.inference.backends.openai_compatible import Settings, open_client
 from scripts.inference.interface import BackendError, ModelSpec
 from scripts.retrieval.embedders.interface import Embedder, EmbedderSpec, EmbeddingError, Mode
 
@@ -100,29 +92,10 @@ class OpenAIEmbedder(Embedder):
 
         Raises EmbeddingError saying where the key was looked for, never what it is.
         """
-        settings, where = self.settings, f"embedder {self.spec.name!r}"
-        variable = settings.api_key_environment
-        if variable and os.environ.get(variable, "").strip():
-            return os.environ[variable].strip()
-        if settings.api_key_file:
-            path = Path(settings.api_key_file).expanduser().resolve()
-            if path.is_relative_to(REPOSITORY):
-                raise EmbeddingError(
-                    f"{where}: api_key_file is inside the repository; move the key out of it"
-                )
-            with suppress(OSError, UnicodeDecodeError):
-                words = path.read_text(encoding="utf-8").split()
-                if len(words) == 1:
-                    return words[0]
-            raise EmbeddingError(f"{where}: api_key_file must hold the key and nothing else")
-        if settings.local:
-            return PLACEHOLDER_KEY
-        named = (
-            f"set the environment variable {variable}"
-            if variable
-            else "name an environment variable in api_key_environment"
-        )
-        raise EmbeddingError(f"{where}: {settings.base_url} needs an API key; {named}")
+        try:
+            return self.settings.key()
+        except ApiKeyError as error:
+            raise EmbeddingError(f"embedder {self.spec.name!r}: {error}") from None
 
 
 def _as_model(spec: EmbedderSpec) -> ModelSpec:
@@ -147,6 +120,8 @@ class _Run:
         self.embedder = embedder
         self.settings = embedder.settings
         self.key = embedder.api_key()
+        self.redactor = Redactor(self.key)
+        self._scrub = self.redactor.message
         self.open = asyncio.Semaphore(self.settings.concurrency)
         self.next_start = 0.0
         self.random = random.Random()
@@ -214,14 +189,14 @@ class _Run:
             ) from None
         except openai.APIStatusError as error:
             # A server that echoes the key must not get it into a message, whole or cut.
-            body = error.response.content.replace(self.key.encode(), b"[key removed]")
+            body = self.redactor.body(error.response.content)
             raise status_fault(error.status_code, error.response.headers, body) from None
         except openai.APIConnectionError as error:
             said = one_line(str(error.__cause__ or error)) or "no details"
             raise AttemptError("retry", "no connection", said) from None
         except openai.OpenAIError as error:
             raise AttemptError("retry", "bad reply", one_line(str(error))) from None
-        vectors, tokens = read_embeddings(reply.content, len(texts))
+        vectors, tokens = read_embeddings(self.redactor.body(reply.content), len(texts))
         self.embedder.tally["requests"] += 1
         self.embedder.tally["tokens"] += tokens
         return vectors
@@ -240,12 +215,6 @@ class _Run:
             f"embedder {spec.name!r}: {settings.base_url} gave {self._scrub(str(fault))} "
             f"(attempt {attempts}): {remedy}. Finished vectors are kept"
         )
-
-    def _scrub(self, text: str) -> str:
-        """Error text without the key, or parts of it as providers quote them."""
-        text = text.replace(self.key, "[key removed]")
-        text = re.sub(r"(?i)\bbearer\s+(?!\[)[^\s\"',;]+", "Bearer [key removed]", text)
-        return re.sub(r"\b(?:sk|rk|pk)-[\w*.…-]{4,}|\bAIza[\w*-]{8,}", "[key removed]", text)
 
 
 def read_embeddings(body: bytes, count: int) -> tuple[list[list[float]], int]:
