@@ -7,18 +7,26 @@ are sorted and text is ASCII-escaped, so the same rows give the same bytes.
 from __future__ import annotations
 
 import csv
+import errno
+import fcntl
 import hashlib
 import json
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from scripts.records import Record, RecordError
 
 R = TypeVar("R", bound=Record)
+# What the system says of a write without saying of which file.
+_NAMELESS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
+# Seconds after which an unfinished file that nobody holds is taken for a killed run's.
+_LEFT_BEHIND_S = 60.0
 
 
 class DataError(ValueError):
@@ -98,12 +106,16 @@ def write_records(path: Path | str, records: Iterable[Record]) -> None:
 def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path`; on success fsync it and rename it into place.
 
-    On any error the temporary file is removed and what stood at `path` stays as it was.
+    On any error the temporary file is removed and what stood at `path` stays as it was. The name is
+    on the disk when this returns. What a killed run left of an earlier try is removed.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _clear_leftovers(path)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
+        with suppress(OSError):  # The lock says that the writer lives; it goes with the writer.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         text_options = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
         with os.fdopen(descriptor, mode, **text_options) as handle:  # type: ignore[call-overload]
             yield handle
@@ -111,9 +123,32 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(handle.fileno())
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
-    except BaseException:
+        sync_path(path.parent)
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None and error.errno in _NAMELESS:
+            error.filename = str(path)
         raise
+
+
+def _clear_leftovers(path: Path) -> None:
+    """Remove temporary files of `path` whose writer is gone: no lock on them, and not new."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
+    for entry in os.scandir(path.parent):
+        if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+            with suppress(OSError), open(entry.path, "rb") as handle:  # noqa: PTH123
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - os.fstat(handle.fileno()).st_mtime > _LEFT_BEHIND_S:
+                    Path(entry.path).unlink()
+
+
+def sync_path(path: Path | str) -> None:
+    """Return when a file's bytes, or a folder's names, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _umask() -> int:

@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from scripts.execution import uninterrupted
-from scripts.files import DataError
+from scripts.files import DataError, sync_path
 from scripts.inference.interface import ModelSpec
 from scripts.machine.locks import HeldError, Lock, LockError
 from scripts.records import Request, Response, canonical_digest
@@ -315,7 +315,7 @@ class ResponseStore:
         if self.path in self.contents.unended:
             os.write(self._file, b"\n")
         os.fsync(self._file)
-        _sync_folder(self.path.parent)
+        sync_path(self.path.parent)
 
     def __exit__(
         self,
@@ -452,14 +452,6 @@ def _take_lock(path: Path) -> Lock:
     except LockError as error:
         raise StoreError(str(error)) from error
     return lock
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
 import math
@@ -202,6 +204,28 @@ class TestAtomicWriting:
         done = subprocess.run(command, cwd=tmp_path, env=environment, check=False)
         assert done.returncode == 9
         assert path.read_text() == "old"
+
+    def test_what_a_killed_run_left_is_removed_at_the_next_write(self, tmp_path: Path) -> None:
+        old, new, held = (tmp_path / f".file.txt.{word}" for word in ("abcd_123", "b" * 8, "c" * 8))
+        other = [tmp_path / name for name in (".file.txt.lock", "file.txt.abcd_123", ".x.abcd_123")]
+        for path in (old, new, held, *other):
+            path.write_text("half")
+        for path in (old, held, *other):
+            os.utime(path, (1, 1))
+        with held.open("rb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            write_text(tmp_path / "file.txt", "whole")
+        assert not old.exists()
+        assert all(path.exists() for path in (new, held, *other))
+
+    def test_a_full_disk_is_told_with_the_file(self, tmp_path: Path) -> None:
+        full = pytest.raises(OSError, match=r"No space left on device: .*file\.txt")
+        with full, atomic_write(tmp_path / "file.txt"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with pytest.raises(OSError) as caught, atomic_write(tmp_path / "file.txt"):
+            raise OSError(errno.ECONNRESET, "somebody hung up")
+        assert caught.value.filename is None
+        assert list(tmp_path.iterdir()) == []
 
     def test_line_ends_are_newlines_and_rights_follow_the_mask(self, tmp_path: Path) -> None:
         old = os.umask(0o027)
