@@ -20,6 +20,10 @@ NextStep = Literal["retry", "give_up", "stop"]
 
 # Temporary by definition (RFC 9110, RFC 6585); every 5xx is added in `status_fault`.
 RETRIED_STATUS = frozenset({408, 409, 425, 429})
+# A server that answers with 4xx did no work that it could bill, except where somebody hung up
+# meanwhile; nor did one that is overloaded.
+_GAVE_UP_WAITING = frozenset({408, 499})
+_OVERLOADED = frozenset({503, 529})
 # Codes with which servers say "no money left", which waiting does not cure. A plain 429 is not one.
 EXHAUSTED = frozenset(
     {
@@ -38,11 +42,20 @@ class AttemptError(Exception):
 
     `cause` is the short name that starts the error text, `kind` says what to do: `retry`,
     `give_up` (this request will never succeed) or `stop` (no request will). `wait` is the
-    server's Retry-After in seconds.
+    server's Retry-After in seconds. `refused` says that the server did no work that it could bill.
     """
 
-    def __init__(self, kind: NextStep, cause: str, detail: str, wait: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: NextStep,
+        cause: str,
+        detail: str,
+        wait: float | None = None,
+        *,
+        refused: bool = False,
+    ) -> None:
         super().__init__(f"{cause}: {detail}")
+        self.refused = refused
         self.kind: NextStep = kind
         self.cause = cause
         self.detail = detail
@@ -167,6 +180,27 @@ def _usage(usage: Any) -> dict[str, int | None]:
     return out
 
 
+def billed_tokens(body: bytes) -> tuple[int | None, int | None]:
+    """Prompt and completion tokens in any reply's usage; None where it does not say.
+
+    Some servers leave reasoning out of `completion_tokens` and have it in `total_tokens` only:
+    what the total has beyond the prompt was generated, and is billed.
+    """
+    try:
+        reply = json.loads(body)
+    except ValueError:
+        return None, None
+    usage = reply.get("usage") if isinstance(reply, dict) else None
+    if not isinstance(usage, dict):
+        return None, None
+    prompt, completion, total = (
+        _count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+    )
+    if prompt is not None and completion is not None and total is not None:
+        completion = max(completion, total - prompt)
+    return prompt, completion
+
+
 def _count(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         return None
@@ -182,15 +216,17 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes) -> Attemp
     cause = f"http {status}"
     error = _error_object(body)
     detail = _message_of(error) or one_line(body.decode("utf-8", "replace")) or "no details"
+    refused = status in _OVERLOADED or (400 <= status < 500 and status not in _GAVE_UP_WAITING)
     if status == 429 and _exhausted(error):
-        return AttemptError("stop", cause, detail)
+        return AttemptError("stop", cause, detail, refused=refused)
     if status in RETRIED_STATUS or status >= 500:
-        return AttemptError("retry", cause, detail, retry_after(headers, error))
+        wait = retry_after(headers, error)
+        return AttemptError("retry", cause, detail, wait, refused=refused)
     if status == 403 and _moderated(error):
-        return AttemptError("give_up", "content filter", detail)
+        return AttemptError("give_up", "content filter", detail, refused=refused)
     if status in {401, 402, 403, 404}:
-        return AttemptError("stop", cause, detail)
-    return AttemptError("give_up", cause, detail)
+        return AttemptError("stop", cause, detail, refused=refused)
+    return AttemptError("give_up", cause, detail, refused=refused)
 
 
 def _error_object(body: bytes) -> dict[str, Any]:

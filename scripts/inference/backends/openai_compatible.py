@@ -7,7 +7,7 @@ store needs to know how often was tried and why there is no answer. Options: doc
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import json
 import logging
 import queue
 import random
@@ -25,13 +25,16 @@ from scripts.inference.api_keys import ApiKeyError, Redactor, find_key
 from scripts.inference.backends.chat_completions import (
     Answer,
     AttemptError,
+    billed_tokens,
     no_usage,
     one_line,
     read_completion,
     status_fault,
 )
 from scripts.inference.interface import Backend, BackendError, ModelSpec
+from scripts.inference.metering import Attempt, CapError, Meter
 from scripts.inference.reasoning import accounted, separate
+from scripts.inference.spending import Account, SpendingError, Terms, is_local
 from scripts.records import Request, Response
 
 log = logging.getLogger(__name__)
@@ -41,6 +44,10 @@ STANDARD_DECODING = frozenset(
     {"temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty"}
 )
 EXTENDED_DECODING = frozenset({"top_k", "min_p"})
+# Bounds for the spend cap: what a chat template may add to the request's bytes, and what an image
+# may count as (providers document up to 48,169 tokens for one).
+TEMPLATE_TOKENS = 512
+IMAGE_TOKENS = 50_000
 
 
 @dataclass(frozen=True)
@@ -90,12 +97,7 @@ class Settings:
     @property
     def local(self) -> bool:
         """True for a server on this machine, which needs no key."""
-        host = urlsplit(self.base_url).hostname or ""
-        if host == "localhost" or host.endswith(".localhost"):
-            return True
-        with suppress(ValueError):
-            return ipaddress.ip_address(host).is_loopback
-        return False
+        return is_local(self.base_url)
 
     def key(self) -> str:
         """The key that the server is sent; ApiKeyError where there is none."""
@@ -119,6 +121,12 @@ def open_client(settings: Settings, key: str) -> openai.AsyncOpenAI:
     return client
 
 
+def unsent(error: BaseException) -> bool:
+    """True when there was no connection yet, so that nothing can have been done and billed."""
+    names = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+    return type(error.__cause__).__name__ in names
+
+
 def thinking_fields(spec: ModelSpec, mode: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The thinking switch as sent: (standard fields, extra body fields)."""
     switch = spec.thinking.get("switch", "none")
@@ -138,6 +146,33 @@ def thinking_fields(spec: ModelSpec, mode: str) -> tuple[dict[str, Any], dict[st
     raise BackendError(f"model {spec.name!r}: unknown thinking switch {switch!r}")
 
 
+def worst_case(arguments: Mapping[str, Any], limit_field: str) -> tuple[int, int]:
+    """Most tokens of prompt and answer that a request can come to.
+
+    No tokeniser makes more tokens than there are bytes; the whole request is counted, schema and
+    field names included. An image counts as IMAGE_TOKENS.
+    """
+    body = {**arguments, **arguments.get("extra_body", {})}
+    body.pop("extra_body", None)
+    images = 0
+
+    def plain(value: Any) -> Any:
+        nonlocal images
+        if isinstance(value, Mapping):
+            if "image_url" in value:
+                images += 1
+                return None
+            return {name: plain(part) for name, part in value.items()}
+        return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+    text = json.dumps(plain(body), ensure_ascii=False)
+    prompt = len(text.encode("utf-8", "replace")) + TEMPLATE_TOKENS + IMAGE_TOKENS * images
+    limits = [body.get(name) for name in (limit_field, "max_tokens", "max_completion_tokens")]
+    answers = body.get("n")
+    most = max(limit for limit in limits if isinstance(limit, int))
+    return prompt, most * (answers if isinstance(answers, int) and answers > 1 else 1)
+
+
 class OpenAIBackend(Backend):
     """One model behind a chat-completions server; answers come concurrently, each exactly once."""
 
@@ -153,6 +188,12 @@ class OpenAIBackend(Backend):
             )
         self._standard, self._extra = thinking_fields(spec, mode)
         self._tally = Tally()
+        try:
+            self.account = Account(
+                f"models.{spec.name}", Terms.from_environment(), local=self.settings.local
+            )
+        except SpendingError as error:
+            raise BackendError(str(error)) from None
 
     @property
     def version(self) -> str:
@@ -178,6 +219,7 @@ class OpenAIBackend(Backend):
             "base_url": self.settings.base_url,
             "concurrency": self.settings.concurrency,
             "requests_per_minute": self.settings.requests_per_minute,
+            "spent": self.account.facts(),
             **self._tally.facts(),
         }
 
@@ -303,6 +345,9 @@ class _Run:
         self.stop_reason: str | None = None
         self.crash: BaseException | None = None
         self._work = iter(work)
+        # Requests that have no response yet.
+        self._left = len(work)
+        self._meter = Meter(backend.account)
         self._workers = min(self.settings.concurrency, len(work))
         self._key = key
         self._redactor = Redactor(key)
@@ -351,7 +396,7 @@ class _Run:
 
     async def _all(self) -> None:
         client = open_client(self.settings, self._key)
-        async with client, asyncio.TaskGroup() as group:
+        async with client, self._meter, asyncio.TaskGroup() as group:
             for _ in range(self._workers):
                 group.create_task(self._worker(client))
 
@@ -364,6 +409,7 @@ class _Run:
                 return
             response = await self._answer(client, *item)
             if response is not None:
+                self._left -= 1
                 self.finished.put(response)
 
     async def _answer(
@@ -371,11 +417,8 @@ class _Run:
     ) -> Response | None:
         """The Response to one request; `None` when the run stops before there is one."""
         for attempt in range(1, self.settings.max_attempts + 1):
-            await self._turn()
-            if self._stopping.is_set():
-                return None
             try:
-                answer = await self._attempt(client, arguments)
+                answer = await self._metered(client, arguments)
             except AttemptError as fault:
                 self._tally.faults[fault.cause] += 1
                 if fault.kind == "stop":
@@ -386,20 +429,50 @@ class _Run:
                 log.info("attempt %d: %s; trying again", attempt, self._scrub(str(fault)))
                 await self._back_off(fault, attempt)
             else:
-                self._failures = 0
-                return self._answered(request, answer, attempt)
+                return None if answer is None else self._answered(request, answer, attempt)
         return None
 
-    async def _attempt(self, client: openai.AsyncOpenAI, arguments: dict[str, Any]) -> Answer:
+    async def _metered(
+        self, client: openai.AsyncOpenAI, arguments: dict[str, Any]
+    ) -> Answer | None:
+        """One attempt within the spend cap, in its turn; None when the run stops before it."""
+        if self._stopping.is_set():
+            return None
+        bounds = worst_case(arguments, self.settings.max_tokens_field)
+        try:
+            async with self._meter.attempt(*bounds) as attempt:
+                await self._turn()
+                if self._stopping.is_set():
+                    attempt.refuse()
+                    return None
+                try:
+                    return await self._attempt(client, arguments, attempt)
+                except AttemptError as fault:
+                    if fault.refused:
+                        attempt.refuse()
+                    raise
+        except CapError as full:
+            self._stop(
+                f"model {self.backend.spec.name!r}: {full}. Finished answers are kept; "
+                f"{self._left:,} of this job's requests remain to be asked"
+            )
+            return None
+
+    async def _attempt(
+        self, client: openai.AsyncOpenAI, arguments: dict[str, Any], attempt: Attempt
+    ) -> Answer:
         """One HTTP exchange; raises AttemptError. The time limit holds for the whole exchange."""
         limit = self.settings.timeout_seconds
         self._tally.attempts += 1
         try:
             async with asyncio.timeout(limit):
                 reply = await client.chat.completions.with_raw_response.create(**arguments)
-        except (TimeoutError, openai.APITimeoutError):
+        except (TimeoutError, openai.APITimeoutError) as error:
             raise AttemptError(
-                "retry", "timeout", f"no complete answer within {limit:g} s"
+                "retry",
+                "timeout",
+                f"no complete answer within {limit:g} s",
+                refused=unsent(error),
             ) from None
         except openai.APIStatusError as error:
             self._reached = True
@@ -412,7 +485,9 @@ class _Run:
         self._reached = True
         server = self._scrub(reply.headers.get("server", "not given"))
         self._tally.servers[one_line(server, 120)] += 1
-        answer = self._without_key(read_completion(self._redactor.body(reply.content)))
+        body = self._redactor.body(reply.content)
+        attempt.use(*billed_tokens(body))
+        answer = self._without_key(read_completion(body))
         expected = self.settings.expected_model_echo
         if expected is not None and answer.model != expected:
             said = one_line(str(answer.model), 120)
@@ -434,8 +509,8 @@ class _Run:
     def _connection_fault(self, error: openai.APIConnectionError) -> AttemptError:
         inner = error.__cause__
         detail = one_line(str(inner or error)) or "no details"
-        if type(inner).__name__ == "ConnectError":
-            return AttemptError("retry", "no connection", detail)
+        if unsent(error):
+            return AttemptError("retry", "no connection", detail, refused=True)
         self._reached = True
         return AttemptError("retry", "connection lost", detail)
 
@@ -514,6 +589,7 @@ class _Run:
         return self._response(request, attempts, error=message)
 
     def _answered(self, request: Request, answer: Answer, attempts: int) -> Response:
+        self._failures = 0
         spec, mode = self.backend.spec, self.backend.mode
         text, reasoning = answer.text, answer.reasoning
         if reasoning is None:
