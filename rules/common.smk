@@ -149,6 +149,8 @@ wildcard_constraints:
     language="|".join(MTB_LANGUAGES),
     judge="|".join(map(re.escape, sorted({*MTB["judging"]["judges"], *TIDE_COUNCIL}))),
     source="|".join(re.escape(name) for name in config["corpora"]),
+    shard="[1-9][0-9]*",
+    shards="[1-9][0-9]*",
 
 
 def narrow(section, *keys):
@@ -252,6 +254,52 @@ def backend_inputs(name, mode):
     if folder := embedded_folder(entry["source"]):
         return {"weights": [f"{folder}/{file}" for file in MODEL_FILES]}
     return {}
+
+
+# A shard of a run, and what it leaves: only a manifest, its answers stand in the store.
+SHARD = "{model}.{mode}.shard-{shard}-of-{shards}"
+
+
+def shards_of(name):
+    """Jobs over which a model's requests are split; answers that cost nothing never are."""
+    entry = MODELS[name]
+    costs_nothing = entry["backend"] in ("archive", "baseline")
+    return 1 if costs_nothing else entry.get("shards", 1)
+
+
+def loads_model(wildcards):
+    """Whether a job of a run answers itself; where shards do, the run only gathers."""
+    return hasattr(wildcards, "shard") or shards_of(wildcards.model) == 1
+
+
+def run_gpus(wildcards):
+    """GPUs of a run's job."""
+    return gpus(wildcards) if loads_model(wildcards) else 0
+
+
+def run_memory(wildcards):
+    """Megabytes of a run's job."""
+    return memory_of(wildcards.model) if loads_model(wildcards) else 6000
+
+
+def run_threads(wildcards):
+    """Cores of a run's job."""
+    return MODELS[wildcards.model].get("threads", 1) if loads_model(wildcards) else 1
+
+
+def shard_manifests(folder):
+    """A function of wildcards: what the shards of a run leave in this folder; nothing without."""
+
+    def inputs(wildcards):
+        if loads_model(wildcards):
+            return {}
+        total = shards_of(wildcards.model)
+        known = {"model": wildcards.model, "mode": wildcards.mode, "shards": total}
+        numbers = range(1, total + 1)
+        names = [SHARD.format(shard=number, **known) for number in numbers]
+        return {"shards": [f"{folder}/{name}.json" for name in names]}
+
+    return inputs
 
 
 def model_inputs(folder):

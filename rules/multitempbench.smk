@@ -146,6 +146,7 @@ rule multitempbench_run_model:
     """One process answers every item for one model in one mode."""
     input:
         unpack(model_inputs(MTB_FOLDER)),
+        unpack(shard_manifests(f"{RESULTS}/manifests/multitempbench")),
         requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
     output:
         responses=expand(
@@ -162,10 +163,10 @@ rule multitempbench_run_model:
     priority: 10
     conda:
         environment
-    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    threads: run_threads
     resources:
-        gpu=gpus,
-        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        gpu=run_gpus,
+        mem_mb=growing(run_memory),
         runtime=growing(2880),
     params:
         benchmark="multitempbench",
@@ -184,6 +185,19 @@ rule multitempbench_run_model:
         ),
     script:
         "../scripts/inference/run_model.py"
+
+
+use rule multitempbench_run_model as multitempbench_run_shard with:
+    """One of the jobs that split the requests of a run; its answers stand in the store."""
+    output:
+        manifest=temp(f"{RESULTS}/manifests/multitempbench/{SHARD}.json"),
+    log:
+        f"{RESULTS}/logs/multitempbench/run_model/{SHARD}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/multitempbench/run_model/{SHARD}.tsv"
+    params:
+        shard=lambda wildcards: int(wildcards.shard),
+        shards=lambda wildcards: int(wildcards.shards),
 
 
 rule multitempbench_judge_by_rule:

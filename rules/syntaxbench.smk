@@ -86,6 +86,7 @@ rule syntaxbench_run_model:
     """One process answers every task, shot count and item for one model in one mode."""
     input:
         unpack(model_inputs(SB_FOLDER)),
+        unpack(shard_manifests(f"{RESULTS}/manifests/syntaxbench")),
         requests=expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
     output:
         responses=expand(
@@ -103,10 +104,10 @@ rule syntaxbench_run_model:
     priority: 10
     conda:
         environment
-    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    threads: run_threads
     resources:
-        gpu=gpus,
-        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        gpu=run_gpus,
+        mem_mb=growing(run_memory),
         runtime=growing(2880),
     params:
         benchmark="syntaxbench",
@@ -125,6 +126,19 @@ rule syntaxbench_run_model:
         ),
     script:
         "../scripts/inference/run_model.py"
+
+
+use rule syntaxbench_run_model as syntaxbench_run_shard with:
+    """One of the jobs that split the requests of a run; its answers stand in the store."""
+    output:
+        manifest=temp(f"{RESULTS}/manifests/syntaxbench/{SHARD}.json"),
+    log:
+        f"{RESULTS}/logs/syntaxbench/run_model/{SHARD}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/syntaxbench/run_model/{SHARD}.tsv"
+    params:
+        shard=lambda wildcards: int(wildcards.shard),
+        shards=lambda wildcards: int(wildcards.shards),
 
 
 rule syntaxbench_score_responses:

@@ -158,6 +158,7 @@ rule tide_run_model:
     """One process answers every item in the three settings for one model in one mode."""
     input:
         unpack(model_inputs(TIDE_FOLDER)),
+        unpack(shard_manifests(f"{RESULTS}/manifests/tide")),
         requests=tide_requests(TIDE_SETTINGS),
     output:
         responses=expand(
@@ -175,10 +176,10 @@ rule tide_run_model:
     priority: 10
     conda:
         environment
-    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    threads: run_threads
     resources:
-        gpu=gpus,
-        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        gpu=run_gpus,
+        mem_mb=growing(run_memory),
         runtime=growing(2880),
     params:
         benchmark="tide",
@@ -198,10 +199,24 @@ rule tide_run_model:
         "../scripts/inference/run_model.py"
 
 
+use rule tide_run_model as tide_run_shard with:
+    """One of the jobs that split the requests of a run; its answers stand in the store."""
+    output:
+        manifest=temp(f"{RESULTS}/manifests/tide/{SHARD}.json"),
+    log:
+        f"{RESULTS}/logs/tide/run_model/{SHARD}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/run_model/{SHARD}.tsv"
+    params:
+        shard=lambda wildcards: int(wildcards.shard),
+        shards=lambda wildcards: int(wildcards.shards),
+
+
 rule tide_run_ablation:
     """The same model under further retrievers, depths and the date-aware ranking."""
     input:
         unpack(model_inputs(TIDE_FOLDER)),
+        unpack(shard_manifests(f"{RESULTS}/manifests/tide/ablation")),
         requests=tide_requests(TIDE_VARIANTS),
         # Many prompts of a variant are prompts of rag. Asked side by side, a hosted model may give
         # two answers to one of them, and the store takes one answer to a question.
@@ -222,10 +237,10 @@ rule tide_run_ablation:
     priority: 10
     conda:
         environment
-    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    threads: run_threads
     resources:
-        gpu=gpus,
-        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        gpu=run_gpus,
+        mem_mb=growing(run_memory),
         runtime=growing(2880),
     params:
         benchmark="tide",
@@ -243,6 +258,19 @@ rule tide_run_ablation:
         ),
     script:
         "../scripts/inference/run_model.py"
+
+
+use rule tide_run_ablation as tide_run_ablation_shard with:
+    """One of the jobs that split the requests of a run; its answers stand in the store."""
+    output:
+        manifest=temp(f"{RESULTS}/manifests/tide/ablation/{SHARD}.json"),
+    log:
+        f"{RESULTS}/logs/tide/run_ablation/{SHARD}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/run_ablation/{SHARD}.tsv"
+    params:
+        shard=lambda wildcards: int(wildcards.shard),
+        shards=lambda wildcards: int(wildcards.shards),
 
 
 rule tide_build_explanations:
@@ -298,6 +326,7 @@ rule tide_run_explanations:
     """Why and where a statement is wrong, from the model that called it incorrect."""
     input:
         unpack(explanation_inputs),
+        unpack(shard_manifests(f"{RESULTS}/manifests/tide/explanations")),
         requests=[f"{TIDE_FOLDER}/explanations/{{model}}.{{mode}}.jsonl"],
     output:
         responses=[f"{TIDE_FOLDER}/explanation_answers/{{model}}/{{mode}}.jsonl"],
@@ -310,10 +339,10 @@ rule tide_run_explanations:
     priority: 10
     conda:
         environment
-    threads: lambda wildcards: MODELS[wildcards.model].get("threads", 1)
+    threads: run_threads
     resources:
-        gpu=gpus,
-        mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
+        gpu=run_gpus,
+        mem_mb=growing(run_memory),
         runtime=growing(2880),
     params:
         benchmark="tide",
@@ -331,6 +360,19 @@ rule tide_run_explanations:
         ),
     script:
         "../scripts/inference/run_model.py"
+
+
+use rule tide_run_explanations as tide_run_explanations_shard with:
+    """One of the jobs that split the requests of a run; its answers stand in the store."""
+    output:
+        manifest=temp(f"{RESULTS}/manifests/tide/explanations/{SHARD}.json"),
+    log:
+        f"{RESULTS}/logs/tide/run_explanations/{SHARD}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/tide/run_explanations/{SHARD}.tsv"
+    params:
+        shard=lambda wildcards: int(wildcards.shard),
+        shards=lambda wildcards: int(wildcards.shards),
 
 
 rule tide_judge_by_program:

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -21,11 +21,14 @@ from typing import Any
 
 import psutil
 
+from scripts.files import DataError
 from scripts.inference.interface import Backend, ModelSpec
 from scripts.inference.runner import Run
 from scripts.records import Response, canonical_digest
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "vllm", "openai", "numpy")
+# What the manifests of all shards of a run have in common.
+_ONE_RUN = ("benchmark", "mode", "max_new_tokens", "model", "config_sha256", "identity")
 
 
 class Stopwatch:
@@ -90,6 +93,61 @@ def build(
         "packages": package_versions(),
         "git": git_state(repository),
     }
+
+
+def agreed(parts: Sequence[Mapping[str, Any]], key: str, names: Sequence[str]) -> Any:
+    """What all manifests of a split run say under a key; DataError names two that differ."""
+    for part, name in zip(parts, names, strict=True):
+        if part[key] != parts[0][key]:
+            raise DataError(
+                f"{name} and {names[0]} differ in {key}: shards of two different runs; remove both "
+                "and run again, the answers are kept"
+            )
+    return parts[0][key]
+
+
+def merge(parts: Sequence[Mapping[str, Any]], run: Run, names: Sequence[str]) -> dict[str, Any]:
+    """The manifest of a run from those of its shards (`names`: their files, for messages).
+
+    Wall-clock seconds are summed, peaks of memory are the highest of a shard. Facts about host,
+    backend and packages are those on which all shards agree; `shards` has every shard's own.
+    """
+    generated = sum(part["requests"]["generated"] for part in parts)
+    return {
+        **{key: agreed(parts, key, names) for key in _ONE_RUN},
+        "backend": _common([part["backend"] for part in parts]),
+        "facts": _common([part["facts"] for part in parts]),
+        "requests": {
+            "total": len(run.responses),
+            "generated": generated,
+            "from_store": len(run.responses) - generated,
+            "errors": run.errors,
+        },
+        "tokens": count_tokens(run.responses),
+        "started": min(part["started"] for part in parts),
+        "wall_seconds": round(sum(part["wall_seconds"] for part in parts), 3),
+        "peak_memory_bytes": _highest([part["peak_memory_bytes"] for part in parts]),
+        "host": _common([part["host"] for part in parts]),
+        "hosts": sorted({part["host"]["name"] for part in parts}),
+        "packages": _common([part["packages"] for part in parts]),
+        "git": _common([part["git"] or {} for part in parts]) or None,
+        "shards": [{key: part[key] for key in part if key not in _ONE_RUN} for part in parts],
+    }
+
+
+def _common(mappings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The entries that stand in every mapping with the same value."""
+    first, *others = mappings
+    return {
+        key: value
+        for key, value in first.items()
+        if all(key in other and other[key] == value for other in others)
+    }
+
+
+def _highest(peaks: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    names = sorted({name for peak in peaks for name in peak})
+    return {name: max(peak.get(name, 0) for peak in peaks) for name in names}
 
 
 def count_tokens(responses: Iterable[Response]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +12,13 @@ from tqdm import tqdm
 
 from scripts.inference.interface import Backend, BackendError, ModelSpec
 from scripts.inference.schemas import in_required_order
-from scripts.inference.store import ResponseStore, from_stored, request_key, to_stored
+from scripts.inference.store import (
+    ResponseStore,
+    StoreError,
+    from_stored,
+    request_key,
+    to_stored,
+)
 from scripts.records import Request, Response
 
 
@@ -76,6 +82,38 @@ def run(
     ]
     fresh = sum(key in generated for key in keys)
     return Run(responses, fresh, len(keys) - fresh, sum(r.error is not None for r in responses))
+
+
+def gather(
+    spec: ModelSpec,
+    mode: str,
+    requests: Sequence[Request],
+    store: ResponseStore,
+    identity: Mapping[str, Any],
+    *,
+    max_new_tokens: int,
+) -> Run:
+    """The answers to all requests as they stand in the store; `identity` is the backend's.
+
+    Nothing is generated and nothing written. An error stays an error: it is asked again when its
+    shard runs again. Raises StoreError when an answer is missing.
+    """
+    completed = [complete(request, max_new_tokens) for request in requests]
+    keys = [request_key(spec, identity, request) for request in completed]
+    rows = store.load().answers
+    missing = [r for r, key in zip(requests, keys, strict=True) if key not in rows]
+    if missing:
+        raise StoreError(
+            f"{store.path}: {len(missing)} of {len(keys)} answers are in no segment of the store "
+            f"although every shard has finished, the first is {missing[0].request_id}; if the "
+            "store was moved, put it back, else run the shards again"
+        )
+    responses = [
+        from_stored(rows[key], request, spec, mode)
+        for key, request in zip(keys, requests, strict=True)
+    ]
+    errors = sum(response.error is not None for response in responses)
+    return Run(responses, 0, len(responses), errors)
 
 
 def _generate(

@@ -88,11 +88,16 @@ def test_every_script_rule_has_a_digest_of_its_own_script(rules: list[Any], work
     assert asked == {}
     assert of_models == {
         "syntaxbench_run_model",
+        "syntaxbench_run_shard",
         "multitempbench_run_model",
+        "multitempbench_run_shard",
         "multitempbench_judge_by_model",
         "tide_run_model",
+        "tide_run_shard",
         "tide_run_ablation",
+        "tide_run_ablation_shard",
         "tide_run_explanations",
+        "tide_run_explanations_shard",
         "tide_judge_by_model",
     }
 
