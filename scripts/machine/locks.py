@@ -59,19 +59,22 @@ class HeldError(LockError):
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds: between two signs of life; of silence after which a holder on another machine is
-    taken for dead; that it is watched at least; that a new record is left before it counts."""
+    """How often and how long, in seconds.
+
+    `beat`: between two signs of life. `silence`: without one, a holder on another machine is taken
+    for dead, after it was watched for `watch` at least. `settle`: a new record is left so long
+    before it counts. `glance`: a lock that is held is tried so long before that is reported, since
+    somebody may only be asking who holds it.
+    """
 
     beat: float = 5.0
     silence: float = 60.0
     watch: float = 15.0
     settle: float = 3.0
+    glance: float = 0.5
 
 
 PACE = Pace()
-#: Seconds for which a lock that is held is tried again before it is reported: someone may only be
-#: asking who holds it.
-GLANCE = 0.5
 #: Seconds after which somebody who waits is told for whom.
 TELL = 2.0
 _LONGEST_RECORD = 4096
@@ -181,6 +184,8 @@ class Lock:
         self.shared = shared
         self.pace = pace or PACE
         self.owner: Owner | None = None
+        # The record of the last holder, where that one did not give the lock back in order.
+        self.left_behind: Owner | None = None
         self._descriptor: int | None = None
         self._lost: str | None = None
         self._alive = 0.0
@@ -293,10 +298,10 @@ class Lock:
                 if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                     os.close(descriptor)
                     raise
-                if time.monotonic() - begin > GLANCE:
+                if time.monotonic() - begin >= self.pace.glance:
                     os.close(descriptor)
                     raise _held(self.path, _read_owner(self.path) or UNKNOWN) from error
-                time.sleep(GLANCE / 10)
+                time.sleep(0.05)
             os.close(descriptor)
 
     def _new_owner(self) -> Owner:
@@ -307,7 +312,7 @@ class Lock:
 
     def _respect_other_machines(self, kernel: bool) -> bool:
         """Raise HeldError if another machine's holder lives; True when a dead one is succeeded."""
-        found = _read_owner(self.path)
+        found = self.left_behind = _read_owner(self.path)
         if found is None or (kernel and found.machine == this_machine()[1]):
             return False
         if _lives(self.path, self.pace):
@@ -561,7 +566,7 @@ def _clear_behind(lock: Lock) -> None:
         try:
             _flock(lock._descriptor, fcntl.LOCK_EX)
         except OSError:
-            time.sleep(GLANCE / 10)
+            time.sleep(0.05)
         else:
             lock._clear()
             return
