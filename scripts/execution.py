@@ -7,9 +7,18 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
 from pathlib import Path
 from typing import Any
+
+from scripts.machine.gpus import lease
 
 # Errors whose message already names the file, the row and the remedy. A traceback adds nothing.
 CLEAR = (ValueError, OSError, RuntimeError)
@@ -43,6 +52,9 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
     Everything printed goes to the rule's log file, standard error also to the terminal. An error
     ends the job with exit status 1: a ValueError, OSError or RuntimeError as its message, anything
     else with its traceback. The log has the traceback of every error that is not of our own types.
+
+    A job whose resources ask for `gpu` holds so many devices while it runs and sees no others; one
+    that asks for 0 sees none, since it would take memory that another job counts on.
     """
     with ExitStack() as stack:
         log = None
@@ -53,6 +65,7 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
             stack.enter_context(redirect_stdout(log))
             stack.enter_context(redirect_stderr(_Tee(log, sys.__stderr__)))
         try:
+            stack.enter_context(_gpus(job))
             main(job)
         except SystemExit as stop:
             if log is not None and isinstance(stop.code, str):
@@ -70,6 +83,14 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
                 print(message, file=log)
             print(message, file=sys.__stderr__)
             raise SystemExit(1) from error
+
+
+def _gpus(job: Any) -> AbstractContextManager[Any]:
+    """The lease of the job's devices; nothing for a rule that says nothing of GPUs."""
+    count = getattr(job, "resources", {}).get("gpu")
+    if count is None:
+        return nullcontext()
+    return lease(int(count), " ".join(map(str, (job.rule, *getattr(job, "wildcards", ())))))
 
 
 def file_list(named: Any) -> list[str]:

@@ -24,6 +24,7 @@ import psutil
 from scripts.files import DataError
 from scripts.inference.interface import Backend, ModelSpec
 from scripts.inference.runner import Run
+from scripts.machine.gpus import leased
 from scripts.records import Response, canonical_digest
 
 _PACKAGES = ("torch", "transformers", "tokenizers", "safetensors", "vllm", "openai", "numpy")
@@ -171,7 +172,7 @@ def peak_memory() -> dict[str, int]:
 
 
 def host_facts() -> dict[str, Any]:
-    """Name, processor, memory and GPUs of this machine."""
+    """Name, processor, memory and GPUs of this machine, and those that the job was lent."""
     return {
         "name": socket.gethostname(),
         "system": platform.platform(),
@@ -180,6 +181,7 @@ def host_facts() -> dict[str, Any]:
         "cores": psutil.cpu_count(logical=True),
         "memory_bytes": psutil.virtual_memory().total,
         "gpus": gpu_facts(),
+        "leased_gpus": leased(),
     }
 
 
