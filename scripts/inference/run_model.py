@@ -91,7 +91,7 @@ def answer_shard(snakemake: Any, backend: Backend, watch: manifest.Stopwatch) ->
     asked = asked_cells(file_list(snakemake.input.requests), params)
     limit = int(params.max_new_tokens)
     split = Split([runner.complete(r, limit) for cell in asked for r in cell], params.shards)
-    store = ResponseStore(segment(params.store, params.shard))
+    store = ResponseStore(segment(params.store, params.shard), split.name)
     _, facts = ask(params, backend, watch, split.share(params.shard), store)
     facts["shard"] = {
         "number": params.shard,

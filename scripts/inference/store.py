@@ -18,8 +18,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import stat
 import sys
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -32,7 +34,7 @@ from typing import Any, NamedTuple, Self
 from scripts.execution import uninterrupted
 from scripts.files import DataError, sync_path
 from scripts.inference.interface import ModelSpec
-from scripts.machine.locks import HeldError, Lock, LockError
+from scripts.machine.locks import HeldError, Lock, LockError, Owner, holder
 from scripts.records import Request, Response, canonical_digest
 
 _HEAD = b'{"check": "'
@@ -51,6 +53,8 @@ _NEVER_WRITTEN = b"\x00\x00"
 # Seconds for which a run waits for another one that writes the same store: what is left of a run
 # that was killed may need some to end, or to give its last answer.
 PATIENCE_S = 30.0
+# Stands in the purpose of a lock between the file and the split of which it holds a share.
+_ONE_OF = ", one of "
 REPAIR = "python -m scripts.inference.store verify --repair"
 
 # What a line keeps of a Response: all that does not name the item, the model entry or the mode.
@@ -267,11 +271,15 @@ class ResponseStore:
     """All answers of one benchmark, model and mode; a context manager while it writes.
 
     Reading needs no lock. Entering it takes the file's lock (StoreError tells who holds it), cuts a
-    torn last line off, and loads the answers of the file and of its shards.
+    torn last line off, and loads the answers of the file and of its shards. `split` names how the
+    requests are split of which this file holds a share (`shards.Split.name`). Files of one split
+    are written side by side; while one of another split, or the whole, is being written, entering
+    is refused: the same request might be in both.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, split: str | None = None) -> None:
         self.path = Path(path)
+        self.split = split
         self.contents = Contents()
         self._lock: Lock | None = None
         self._file: int | None = None
@@ -295,7 +303,7 @@ class ResponseStore:
     def __enter__(self) -> Self:
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = _take_lock(self.path)
+            self._lock = _take_segment(self.path, self.split)
         try:
             self.load()
             with writing(self.path):
@@ -438,11 +446,41 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _take_lock(path: Path) -> Lock:
+def _take_segment(path: Path, split: str | None) -> Lock:
+    """The lock of a file of which no other file is written by a run that splits otherwise."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        lock = _take_lock(path, split)
+        # Looked for only now: of two that start at once, at least one sees the other.
+        other = _other_split(path, split)
+        if other is None:
+            return lock
+        lock.release()
+        if time.monotonic() >= deadline:
+            raise StoreError(
+                f"{path}: another run splits the same requests in another way and is answering "
+                f"them ({other}); wait for it or stop it"
+            )
+        time.sleep(random.uniform(0.5, 2.0))
+
+
+def _other_split(path: Path, split: str | None) -> str | None:
+    """Who writes another file of the store as part of another split; None when nobody does."""
+    mode = path.name.split(".")[0]
+    for lock in sorted(path.parent.glob(f".{mode}.*jsonl.lock")):
+        owner = Owner.read(lock.read_bytes())
+        known = None if owner is None else owner.purpose.partition(_ONE_OF)[2] or None
+        # A lock without a record is being taken, or is free: who holds it tells which.
+        agrees = owner is not None and known == split
+        if lock.name != f".{path.name}.lock" and not agrees and (found := holder(lock)):
+            return found
+    return None
+
+
+def _take_lock(path: Path, split: str | None = None) -> Lock:
     """The lock beside a store file, taken; StoreError says who holds it."""
-    lock = Lock(
-        path.with_name(f".{path.name}.lock"), f"{path.parent.name} {path.stem}", wait=PATIENCE_S
-    )
+    purpose = f"{path.parent.name} {path.stem}" + ("" if split is None else _ONE_OF + split)
+    lock = Lock(path.with_name(f".{path.name}.lock"), purpose, wait=PATIENCE_S)
     try:
         lock.acquire()
     except HeldError as error:
