@@ -12,7 +12,15 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from scripts.inference.spending import ASSUMED, NOTHING, REFUSED, REPORTED, Account, Amount
+from scripts.inference.spending import (
+    ASSUMED,
+    NOTHING,
+    REFUSED,
+    REPORTED,
+    Account,
+    Amount,
+    SpendingError,
+)
 
 
 class CapError(RuntimeError):
@@ -47,7 +55,8 @@ class Attempt:
 class Meter:
     """The attempts of one process at one model; an asynchronous context manager.
 
-    Leaving it waits until everything is in the ledger. Raises what writing the ledger raised.
+    Leaving it waits until everything is in the ledger. Raises SpendingError where the ledger cannot
+    be written or read.
     """
 
     def __init__(self, account: Account) -> None:
@@ -146,6 +155,8 @@ class Meter:
                     self.account.exchange, [entry for entry, _ in batch]
                 )
             except Exception as error:
+                if isinstance(error, OSError):
+                    error = SpendingError(f"the spending ledger cannot be written: {error}")
                 self._failure = self._failure or error
                 for _, future in batch:
                     if future is not None and not future.done():

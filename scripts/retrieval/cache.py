@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,9 @@ from scripts.retrieval.embedders.interface import (
     Embedder,
     EmbeddingError,
     Mode,
+    PartlyEmbeddedError,
     Vectors,
+    normalised,
     sendable,
 )
 
@@ -119,7 +122,12 @@ class EmbeddingCache:
             missing = [key for key in wanted if key not in self.vectors]
             for start in range(0, len(missing), embedder.slice_size):
                 part = missing[start : start + embedder.slice_size]
-                vectors = embedder.embed([wanted[key] for key in part], mode)
+                try:
+                    vectors = embedder.embed([wanted[key] for key in part], mode)
+                except PartlyEmbeddedError as partly:
+                    lock.check()
+                    self._keep_rows(embedder, part, partly.rows)
+                    raise
                 lock.check()
                 self._keep(part, vectors)
         return len(missing)
@@ -133,6 +141,15 @@ class EmbeddingCache:
         """The lock beside the file, waited for: its holder is computing vectors."""
         beside = self.path.with_name(f".{self.path.name}.lock")
         return Lock(beside, f"vectors of {self.path.stem}", wait=math.inf)
+
+    def _keep_rows(
+        self, embedder: Embedder, keys: Sequence[bytes], rows: Mapping[int, Any]
+    ) -> None:
+        """Keep what was computed, and perhaps paid, before an embedder failed."""
+        places = sorted(rows)
+        if places:
+            done = normalised([rows[place] for place in places], len(places), embedder.spec)
+            self._keep([keys[place] for place in places], done)
 
     def _keep(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         self._append(b"".join(map(_record, keys, vectors)))

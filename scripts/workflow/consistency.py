@@ -12,6 +12,7 @@ from datetime import MAXYEAR, MINYEAR
 from typing import Any
 
 from scripts.inference.registry import ModelEntryError, model_spec
+from scripts.inference.spending import is_local
 
 Section = Mapping[str, Any]
 #: Judges that are no models.
@@ -35,6 +36,7 @@ def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
     known = [name for name in names if name in config["models"]]
     yield from _model_problems(known, config)
     yield from _gpu_problems(known, config)
+    yield from _price_problems(known, "models", config)
     yield from OWN_PROBLEMS[benchmark](section, config)
 
 
@@ -103,9 +105,12 @@ def _model_problems(names: Iterable[str], config: Section) -> Iterator[str]:
 
 def gpus_needed(entry: Section) -> int:
     """GPUs that one process of this model occupies (0 for a remote server or a CPU model)."""
+    split, own = int(entry.get("tensor_parallel", 1)), int(entry.get("gpus", 0))
     if entry["backend"] == "vllm":
-        return int(entry.get("tensor_parallel", 1))
-    return int(entry.get("gpus", 0))
+        return split
+    if entry["backend"] == "transformers" and split > 1:
+        return max(split, own)
+    return own
 
 
 def _gpu_problems(names: Iterable[str], config: Section) -> Iterator[str]:
@@ -116,6 +121,19 @@ def _gpu_problems(names: Iterable[str], config: Section) -> Iterator[str]:
             yield (
                 f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
                 "raise the limit or lower tensor_parallel"
+            )
+
+
+def _price_problems(names: Iterable[str], roster: str, config: Section) -> Iterator[str]:
+    """A cost cap needs the price of everything hosted; a server on this machine is free."""
+    cap = config["run"].get("spend_cap") or {}
+    for name in names if cap.get("cost") is not None else ():
+        entry = config[roster][name]
+        hosted = entry["backend"] == "openai" and not is_local(str(entry.get("base_url") or ""))
+        if hosted and entry.get("price") is None:
+            yield (
+                f"{roster}.{name}.price: missing; run.spend_cap.cost needs the price of every "
+                "hosted model of the run (0 for one that costs nothing)"
             )
 
 
@@ -270,6 +288,8 @@ def _tide_problems(section: Section, config: Section) -> Iterator[str]:
     for key, name in asked:
         if name not in config["embedders"]:
             yield unknown(f"tide.{key}", name, config["embedders"], "embedders")
+    embedders = dict.fromkeys(name for _, name in asked if name in config["embedders"])
+    yield from _price_problems(embedders, "embedders", config)
     for name in ablation["models"] or []:
         if name not in section["models"]:
             yield unknown("tide.retrieval.ablation.models", name, section["models"], "tide.models")

@@ -16,6 +16,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scripts.files import DataError
+from scripts.inference.spending import LEDGER, Ledger, summary
+
 CODE_DIGEST = re.compile(r"'?[0-9a-f]{16}'?")
 
 
@@ -107,6 +110,17 @@ def inference_price(job: PlannedJob) -> str:
     )
 
 
+def spending(jobs: Iterable[PlannedJob]) -> Iterator[str]:
+    """A line for the spending ledger of the results to which these jobs belong, if there is one."""
+    folders = {folder for job in jobs for path in job.output for folder in Path(path).parents}
+    for ledger in sorted(folder / "store" / LEDGER for folder in folders):
+        if ledger.is_file():
+            try:
+                yield f"Hosted models so far: {summary(Ledger(ledger).read())} ({ledger})"
+            except DataError as error:
+                yield f"Hosted models so far: {error}"
+
+
 def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
@@ -119,7 +133,8 @@ def main(arguments: list[str]) -> int:
     if finished.returncode:
         print(finished.stdout + finished.stderr, file=sys.stderr)
         return finished.returncode
-    print("\n".join(describe(planned_jobs(finished.stdout + "\n" + finished.stderr))))
+    jobs = planned_jobs(finished.stdout + "\n" + finished.stderr)
+    print("\n".join([*describe(jobs), *spending(jobs)]))
     return 0
 
 

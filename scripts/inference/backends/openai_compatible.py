@@ -451,7 +451,7 @@ class _Run:
                     if fault.refused:
                         attempt.refuse()
                     raise
-        except CapError as full:
+        except (CapError, SpendingError) as full:
             self._stop(
                 f"model {self.backend.spec.name!r}: {full}. Finished answers are kept; "
                 f"{self._left:,} of this job's requests remain to be asked"

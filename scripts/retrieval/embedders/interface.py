@@ -40,6 +40,14 @@ class EmbeddingError(DataError):
     """Texts cannot be embedded as asked; the message names the embedder and the remedy."""
 
 
+class PartlyEmbeddedError(EmbeddingError):
+    """Embedding failed, but not for all texts: `rows` has the model's vectors by place."""
+
+    def __init__(self, message: str, rows: Mapping[int, Any]) -> None:
+        super().__init__(message)
+        self.rows = dict(rows)
+
+
 @dataclass(frozen=True)
 class EmbedderSpec:
     """One entry of `embedders:` in the configuration, checked.

@@ -16,19 +16,35 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import openai
 
 from scripts.inference.api_keys import ApiKeyError, Redactor
-from scripts.inference.backends.chat_completions import AttemptError, one_line, status_fault
-from scripts.inference.backends.openai_compatible import Settings, open_client
+from scripts.inference.backends.chat_completions import (
+    AttemptError,
+    billed_tokens,
+    one_line,
+    status_fault,
+)
+from scripts.inference.backends.openai_compatible import Settings, open_client, unsent
 from scripts.inference.interface import BackendError, ModelSpec
-from scripts.retrieval.embedders.interface import Embedder, EmbedderSpec, EmbeddingError, Mode
+from scripts.inference.metering import Attempt, CapError, Meter
+from scripts.inference.spending import Account, SpendingError, Terms
+from scripts.retrieval.embedders.interface import (
+    Embedder,
+    EmbedderSpec,
+    EmbeddingError,
+    Mode,
+    PartlyEmbeddedError,
+)
 
 log = logging.getLogger(__name__)
 
 TEXTS_PER_REQUEST = 32
+# What a model may add to the bytes of a text, for the spend cap.
+SPECIAL_TOKENS = 16
 
 
 class OpenAIEmbedder(Embedder):
@@ -40,7 +56,10 @@ class OpenAIEmbedder(Embedder):
         super().__init__(spec)
         try:
             self.settings = Settings.from_spec(_as_model(spec))
-        except BackendError as error:
+            self.account = Account(
+                f"embedders.{spec.name}", Terms.from_environment(), local=self.settings.local
+            )
+        except (BackendError, SpendingError) as error:
             raise EmbeddingError(str(error)) from error
         self.texts_per_request = int(spec.options.get("texts_per_request") or TEXTS_PER_REQUEST)
         self.longest: int | None = spec.options.get("longest_characters")
@@ -71,6 +90,7 @@ class OpenAIEmbedder(Embedder):
             "base_url": self.settings.base_url,
             "client": f"openai {openai.__version__}",
             "concurrency": self.settings.concurrency,
+            "spent": self.account.facts(),
             **dict(sorted(self.tally.items())),
             "faults": dict(sorted(self.faults.items())),
         }
@@ -84,8 +104,12 @@ class OpenAIEmbedder(Embedder):
             raise EmbeddingError(f"embedder {self.spec.name!r}: text {blank} is blank")
         size = self.texts_per_request
         groups = [sent[start : start + size] for start in range(0, len(sent), size)]
-        rows = asyncio.run(_Run(self).all(groups))
-        return [row for group in rows for row in group]
+        rows, failure = asyncio.run(_Run(self).all(groups))
+        if failure is not None:
+            done = enumerate(rows)
+            kept = {n * size + k: row for n, group in done for k, row in enumerate(group or ())}
+            raise PartlyEmbeddedError(str(failure), kept) from None
+        return [row for group in rows for row in group or ()]
 
     def api_key(self) -> str:
         """The key from the environment or a file outside the repository; a local server needs none.
@@ -122,41 +146,88 @@ class _Run:
         self.key = embedder.api_key()
         self.redactor = Redactor(self.key)
         self._scrub = self.redactor.message
+        self.meter = Meter(embedder.account)
         self.open = asyncio.Semaphore(self.settings.concurrency)
         self.next_start = 0.0
         self.random = random.Random()
+        self.failure: EmbeddingError | None = None
+        self.stopping = asyncio.Event()
 
-    async def all(self, groups: Sequence[list[str]]) -> list[list[list[float]]]:
-        """Vectors of every group, in order. The first group that fails ends the run."""
-        async with open_client(self.settings, self.key) as client:
-            tasks = [asyncio.ensure_future(self._group(client, group)) for group in groups]
-            try:
-                return await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
+    async def all(
+        self, groups: Sequence[list[str]]
+    ) -> tuple[list[list[list[float]] | None], EmbeddingError | None]:
+        """Vectors of every group, in order, and the first failure.
 
-    async def _group(self, client: openai.AsyncOpenAI, texts: list[str]) -> list[list[float]]:
+        After a failure nothing more is sent, but what is under way, and perhaps paid for, is
+        awaited; groups without vectors are None.
+        """
+        client = open_client(self.settings, self.key)
+        async with client, self.meter, asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(self._until_failure(client, group)) for group in groups]
+        return [task.result() for task in running], self.failure
+
+    async def _until_failure(
+        self, client: openai.AsyncOpenAI, texts: list[str]
+    ) -> list[list[float]] | None:
+        try:
+            async with self.open:
+                return await self._group(client, texts)
+        except EmbeddingError as error:
+            self.failure = self.failure or error
+            self.stopping.set()
+            return None
+
+    async def _group(
+        self, client: openai.AsyncOpenAI, texts: list[str]
+    ) -> list[list[float]] | None:
         settings = self.settings
-        async with self.open:
-            for attempt in range(1, settings.max_attempts + 1):
-                await self._turn()
-                try:
-                    return await self._attempt(client, texts)
-                except AttemptError as fault:
-                    self.embedder.faults[fault.cause] += 1
-                    wait = fault.wait or 0.0
-                    if (
-                        fault.kind != "retry"
-                        or attempt == settings.max_attempts
-                        or wait > settings.longest_wait_seconds
-                    ):
-                        raise self._failed(fault, attempt) from None
-                    log.info("attempt %d: %s; trying again", attempt, self._scrub(str(fault)))
-                    delay = settings.backoff_seconds * 2.0 ** min(attempt - 1, 60)
-                    delay = min(settings.longest_backoff_seconds, delay)
-                    await asyncio.sleep(wait + delay * self.random.uniform(0.5, 1.0))
+        for attempt in range(1, settings.max_attempts + 1):
+            try:
+                return await self._metered(client, texts)
+            except AttemptError as fault:
+                self.embedder.faults[fault.cause] += 1
+                wait = fault.wait or 0.0
+                if (
+                    fault.kind != "retry"
+                    or attempt == settings.max_attempts
+                    or wait > settings.longest_wait_seconds
+                ):
+                    raise self._failed(fault, attempt) from None
+                log.info("attempt %d: %s; trying again", attempt, self._scrub(str(fault)))
+                delay = settings.backoff_seconds * 2.0 ** min(attempt - 1, 60)
+                delay = min(settings.longest_backoff_seconds, delay)
+                await self._sleep(wait + delay * self.random.uniform(0.5, 1.0))
         raise AssertionError("max_attempts is at least 1")
+
+    async def _metered(
+        self, client: openai.AsyncOpenAI, texts: list[str]
+    ) -> list[list[float]] | None:
+        """One attempt within the spend cap; None when another group's failure ends the run."""
+        if self.stopping.is_set():
+            return None
+        bound = sum(len(text.encode()) + SPECIAL_TOKENS for text in texts)
+        try:
+            async with self.meter.attempt(bound, 0) as attempt:
+                await self._turn()
+                if self.stopping.is_set():
+                    attempt.refuse()
+                    return None
+                try:
+                    return await self._attempt(client, texts, attempt)
+                except AttemptError as fault:
+                    if fault.refused:
+                        attempt.refuse()
+                    raise
+        except (CapError, SpendingError) as full:
+            raise EmbeddingError(
+                f"embedder {self.embedder.spec.name!r}: {full}. Finished vectors are kept; the "
+                "next run asks only for the missing ones"
+            ) from None
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, but wake when the run stops."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.stopping.wait(), seconds)
 
     async def _turn(self) -> None:
         """Wait until the rate limit allows another request."""
@@ -164,9 +235,11 @@ class _Run:
             now = asyncio.get_running_loop().time()
             start = max(now, self.next_start)
             self.next_start = start + 60.0 / self.settings.requests_per_minute
-            await asyncio.sleep(start - now)
+            await self._sleep(start - now)
 
-    async def _attempt(self, client: openai.AsyncOpenAI, texts: list[str]) -> list[list[float]]:
+    async def _attempt(
+        self, client: openai.AsyncOpenAI, texts: list[str], attempt: Attempt
+    ) -> list[list[float]]:
         """One HTTP exchange; raises AttemptError."""
         spec, limit = self.embedder.spec, self.settings.timeout_seconds
         arguments: dict[str, Any] = {
@@ -183,9 +256,12 @@ class _Run:
         try:
             async with asyncio.timeout(limit):
                 reply = await client.embeddings.with_raw_response.create(**arguments)
-        except (TimeoutError, openai.APITimeoutError):
+        except (TimeoutError, openai.APITimeoutError) as error:
             raise AttemptError(
-                "retry", "timeout", f"no complete answer within {limit:g} s"
+                "retry",
+                "timeout",
+                f"no complete answer within {limit:g} s",
+                refused=unsent(error),
             ) from None
         except openai.APIStatusError as error:
             # A server that echoes the key must not get it into a message, whole or cut.
@@ -193,9 +269,10 @@ class _Run:
             raise status_fault(error.status_code, error.response.headers, body) from None
         except openai.APIConnectionError as error:
             said = one_line(str(error.__cause__ or error)) or "no details"
-            raise AttemptError("retry", "no connection", said) from None
+            raise AttemptError("retry", "no connection", said, refused=unsent(error)) from None
         except openai.OpenAIError as error:
             raise AttemptError("retry", "bad reply", one_line(str(error))) from None
+        attempt.use(billed_tokens(reply.content)[0], 0)
         vectors, tokens = read_embeddings(self.redactor.body(reply.content), len(texts))
         self.embedder.tally["requests"] += 1
         self.embedder.tally["tokens"] += tokens
