@@ -5,6 +5,7 @@ from pathlib import Path
 
 from scripts.documents.manifest import documents as documents_of
 from scripts.inference.backends import backend_file
+from scripts.inference.spending import ENVIRONMENT, terms_text
 from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
 from scripts.workflow.configuration import (
@@ -27,6 +28,9 @@ try:
     check_configuration(config)
 except ConfigurationError as error:
     raise WorkflowError(str(error)) from None
+
+# What hosted models may cost reaches a job from here: no param changes with a cap or a price.
+os.environ.update({ENVIRONMENT: terms_text(config)})
 
 RESULTS = config["run"]["results"]
 RUN = config["run"]
