@@ -16,10 +16,14 @@ from scripts.workflow.configuration import (
 )
 from scripts.workflow.consistency import gpus_needed
 from scripts.workflow.digest import code_digest
+from scripts.workflow.packing import Packing, PackingError
 from scripts.workflow.provenance import adopt_once, export
 
 # Scripts import the package by name, wherever Snakemake copies them to.
-os.environ.update(PYTHONPATH=workflow.basedir)
+own_path = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    dict.fromkeys([str(workflow.basedir), *own_path])
+)
 
 try:
     for file in workflow.configfiles:
@@ -40,6 +44,16 @@ MODELS = config["models"]
 # Results that came with this checkout bring the record of how they were made.
 if message := adopt_once(RESULTS):
     logger.info(message)
+
+
+PACKING = Packing(workflow, logger.info)
+
+
+onstart:
+    try:
+        PACKING.begin()
+    except PackingError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onsuccess:
@@ -193,17 +207,18 @@ def environment(wildcards):
     return environment_of(wildcards.model)
 
 
+def admitted(who, needed, served=False):
+    """GPUs of a job; counted by Snakemake, so never more than the limit."""
+    try:
+        return PACKING.admit(who, needed, served=served)
+    except PackingError as error:
+        raise WorkflowError(str(error)) from None
+
+
 def gpus_of(name):
-    """GPUs of a model's job; counted by Snakemake, so never more than the limit."""
-    needed = gpus_needed(MODELS[name])
-    limit = workflow.global_resources.get("gpu")
-    limit = getattr(limit, "value", limit)
-    if limit is not None and needed > limit:
-        raise WorkflowError(
-            f"model {name} needs {needed} GPUs but --resources gpu={limit}: "
-            "raise the limit or lower tensor_parallel in config.yaml"
-        )
-    return needed
+    """GPUs of a model's job."""
+    served = MODELS[name]["backend"] == "openai"
+    return admitted(f"model {name}", gpus_needed(MODELS[name]), served)
 
 
 def gpus(wildcards):
@@ -347,7 +362,8 @@ def translator_inputs(wildcards):
 def translator_gpus(wildcards):
     """GPUs of the translator's job."""
     if MTB["translation"]["method"] == "local":
-        return int(MTB["translation"]["local"].get("gpus", 0))
+        needed = int(MTB["translation"]["local"].get("gpus", 0))
+        return admitted("multitempbench.translation.local", needed)
     return gpus_of(MTB_TRANSLATOR) if MTB_TRANSLATOR else 0
 
 

@@ -164,9 +164,16 @@ def tide_generator_memory(wildcards):
     return loading_memory(tide_generator_gpus(wildcards))
 
 
+def gpus_of_embedder(name):
+    """GPUs of a job that embeds with this model."""
+    entry = config["embedders"][name]
+    served = entry["backend"] == "openai"
+    return admitted(f"embedder {name}", int(entry.get("gpus", 0)), served)
+
+
 def embedder_gpus(wildcards):
     """GPUs of an embedder's job."""
-    return config["embedders"][wildcards.embedder].get("gpus", 0)
+    return gpus_of_embedder(wildcards.embedder)
 
 
 def explanation_inputs(wildcards):

@@ -40,6 +40,7 @@ rule tide_propose_aliases:
     conda:
         "../envs/core.yaml"
     resources:
+        gpu=lambda wildcards: gpus_of_embedder(TIDE["construction"]["embedder"]),
         mem_mb=growing(4000),
         runtime=growing(120),
     params:

@@ -44,7 +44,8 @@ rule tide_retrieve_clauses:
     conda:
         "../envs/core.yaml"
     resources:
-        mem_mb=growing(4000),
+        gpu=embedder_gpus,
+        mem_mb=growing(lambda wildcards: loading_memory(embedder_gpus(wildcards))),
         runtime=growing(120),
     params:
         name=lambda wildcards: wildcards.embedder,

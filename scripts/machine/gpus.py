@@ -69,8 +69,8 @@ def lease(count: int, purpose: str) -> Iterator[list[str]]:
     devices = _devices()
     if count > len(devices):
         raise TooFewGpusError(
-            f"{purpose}: needs {count} GPUs, {found(devices)}; run it on a machine that has them, "
-            "lower tensor_parallel or gpus in the configuration, or let "
+            f"{purpose}: needs {counted(count)}, {found(devices)}; run it on a machine that has "
+            "them, lower tensor_parallel or gpus in the configuration, or let "
             f"{_VARIABLES[0]} (AMD: {_VARIABLES[1]}) name more"
         )
     with ExitStack() as stack:
@@ -96,8 +96,8 @@ def found(devices: Sequence[Device] | None = None) -> str:
     """What there is, for a message."""
     devices = _devices() if devices is None else devices
     if devices:
-        plural = "GPU is" if len(devices) == 1 else "GPUs are"
-        return f"{len(devices)} {plural} present ({', '.join(device.name for device in devices)})"
+        names = ", ".join(device.name for device in devices)
+        return f"{counted(len(devices))} {'is' if len(devices) == 1 else 'are'} present ({names})"
     variable = _variable()
     if variable in os.environ:
         return f"no GPU is present ({variable} is {os.environ[variable]!r})"
@@ -214,7 +214,7 @@ def _gather(where: Path, devices: Sequence[Device], count: int, purpose: str) ->
             now = time.monotonic()
             if not told and now - begin > TELL:
                 print(
-                    f"{purpose}: waiting for {_gpus(count)}; {'; '.join(others)}", file=sys.stderr
+                    f"{purpose}: waiting for {counted(count)}; {'; '.join(others)}", file=sys.stderr
                 )
                 told = True
             if held and now - kept_since > KEEP:
@@ -303,5 +303,6 @@ def _environment(variable: str, names: Sequence[str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _gpus(count: int) -> str:
-    return "a GPU" if count == 1 else f"{count} GPUs"
+def counted(count: int) -> str:
+    """So many GPUs, for a message."""
+    return f"{count} GPU" if count == 1 else f"{count} GPUs"
