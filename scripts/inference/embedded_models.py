@@ -221,7 +221,12 @@ def _convert_in_own_process(gguf: Path, folder: Path, facts: Mapping[str, str]) 
         check=False,
     )
     if done.returncode != 0:
-        raise EmbeddedModelError(f"{gguf.name}: the conversion failed:\n{done.stderr[-2000:]}")
+        print(done.stderr, file=sys.stderr)
+        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise EmbeddedModelError(
+            f"{gguf.name}: the conversion failed ({said[-300:]}); the log of this rule has its "
+            "whole output"
+        )
 
 
 def _replace_folder(new: Path, folder: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,19 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from scripts.inference.interface import BackendError, ModelSpec
+from scripts.inference.model_folders import (
+    ModelFolderError,
+    check_gguf,
+    check_settings,
+    check_weights,
+)
+
+# What the libraries raise for files that are absent, damaged or of another kind.
+UNREADABLE = (OSError, ValueError, SafetensorError, struct.error)
+# What begins the source of a model that the workflow fetches out of packages.
+EMBEDDED = "embedded:"
+# Characters of a library's own explanation that are repeated.
+_LONGEST_REASON = 300
 
 DTYPES = {
     "float32": torch.float32,
@@ -26,16 +40,20 @@ def location(spec: ModelSpec) -> tuple[str, dict[str, Any]]:
     disk only; anything else is a hub id at the entry's revision.
     """
     place = Path(spec.path or spec.source)
-    if place.suffix == ".gguf":
-        if not place.is_file():
-            raise BackendError(f"models.{spec.name}: {place} does not exist; fetch the model first")
-        return str(place.parent), {"gguf_file": place.name, "local_files_only": True}
-    if spec.path is not None or place.is_dir():
-        if not (place / "config.json").is_file():
-            raise BackendError(
-                f"models.{spec.name}: {place} holds no model (no config.json); fetch it first"
-            )
-        return str(place), {"local_files_only": True}
+    try:
+        if place.suffix == ".gguf":
+            check_gguf(place)
+            return str(place.parent), {"gguf_file": place.name, "local_files_only": True}
+        if spec.path is not None or place.is_dir():
+            check_settings(place)
+            return str(place), {"local_files_only": True}
+    except ModelFolderError as error:
+        raise BackendError(f"models.{spec.name}: {error}; {_remedy(spec)}") from error
+    if spec.source.startswith(("/", "./", "../", "~")):
+        raise BackendError(
+            f"models.{spec.name}.source: no folder {spec.source}; correct the path (~ is not "
+            "expanded), or fetch the model first"
+        )
     if ":" in spec.source:
         raise BackendError(
             f"models.{spec.name}: source {spec.source!r} needs a prepared folder; none was given"
@@ -59,8 +77,8 @@ def load_tokenizer(spec: ModelSpec) -> Any:
     where, options = location(spec)
     try:
         tokenizer = AutoTokenizer.from_pretrained(where, **options)
-    except (OSError, ValueError) as error:
-        raise BackendError(f"models.{spec.name}: no tokenizer in {where} ({error})") from error
+    except UNREADABLE as error:
+        raise _unloadable(spec, "the tokenizer", error) from error
     tokenizer.padding_side = "left"
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -76,21 +94,73 @@ def load(spec: ModelSpec, device: str | None = None) -> tuple[Any, Any]:
     Raises BackendError when the weights are not there or cannot be read, or the GPUs are too few.
     """
     where, options = location(spec)
+    check_files(spec)
     spread = device is None and _needs_several_gpus(spec)
     if spread:
         options["device_map"] = "auto"
     tokenizer = load_tokenizer(spec)
     try:
-        model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=dtype(spec), **options)
-    except (OSError, ValueError, SafetensorError) as error:
-        raise BackendError(
-            f"models.{spec.name}: cannot load {where} ({error}); if a file there is damaged or "
-            "half downloaded, delete the folder and run again"
-        ) from error
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            where,
+            dtype=dtype(spec),
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **options,
+        )
+    except UNREADABLE as error:
+        raise _unloadable(spec, "the weights", error) from error
+    model, report = loaded
+    refuse_gaps(spec, report)
     if not spread:
         model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     model.eval()
     return model, tokenizer
+
+
+def check_files(spec: ModelSpec) -> None:
+    """BackendError unless the weights of a local folder are all there."""
+    place = Path(spec.path or spec.source)
+    if place.is_dir():
+        try:
+            check_weights(place)
+        except ModelFolderError as error:
+            raise BackendError(f"models.{spec.name}: {error}; {_remedy(spec)}") from error
+
+
+def refuse_gaps(spec: ModelSpec, report: Mapping[str, Any]) -> None:
+    """BackendError when weights were missing or of another shape: random numbers stand there."""
+    missing = sorted(report["missing_keys"])
+    other = sorted(str(entry[0]) for entry in report["mismatched_keys"])
+    if missing or other:
+        problem = f"{len(missing)} weights are missing" if missing else "weights of other sizes"
+        raise BackendError(
+            f"models.{spec.name}: {spec.path or spec.source}: {problem}, first "
+            f"{(missing or other)[0]}; config.json and the weights are not of one model, or the "
+            f"download is not whole; {_remedy(spec)}"
+        )
+
+
+def _unloadable(spec: ModelSpec, what: str, error: Exception) -> BackendError:
+    """Why a model cannot be loaded, in one line, and what to do."""
+    said = " ".join(str(error).split())
+    said = said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + " …"
+    return BackendError(
+        f"models.{spec.name}: cannot load {what} of {spec.path or spec.source} ({said}); "
+        f"{_remedy(spec)}"
+    )
+
+
+def _remedy(spec: ModelSpec) -> str:
+    """What to do about a model that is not there or not whole."""
+    place = Path(spec.path or spec.source)
+    if spec.source.startswith(EMBEDDED):
+        return f"delete {place} and run again, which fetches and converts it"
+    if place.exists() or place.suffix == ".gguf":
+        return f"download it again to {place}, or correct models.{spec.name}.source"
+    return (
+        f"fetch it where there is a network (hf download {spec.source} --revision {spec.revision}; "
+        "HF_TOKEN where its licence has to be accepted), or correct source and revision"
+    )
 
 
 def _needs_several_gpus(spec: ModelSpec) -> bool:

@@ -7,6 +7,8 @@ import json
 from types import SimpleNamespace
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from scripts.inference.backends import vllm_offline
 from scripts.inference.backends.vllm_offline import Engine, VllmBackend
@@ -375,6 +377,7 @@ def test_fp8_follows_the_checkpoint(tmp_path, tokenizer, quantized, forced):
     if quantized:
         config["quantization_config"] = {"quant_method": "fp8"}
     (tmp_path / "config.json").write_text(json.dumps(config))
+    save_file({"w": torch.zeros(1)}, tmp_path / "model.safetensors")
     model, engine = backend(tokenizer, precision="fp8", path=str(tmp_path))
     list(model.generate([ask()]))
     assert (engine.built[0]["quantization"], engine.built[0]["dtype"]) == (forced, "auto")

@@ -289,9 +289,9 @@ def test_a_model_is_spread_only_where_it_needs_several_gpus(
     def from_pretrained(where: str, **options: Any) -> Any:
         asked.append(dict(options))
         options.pop("device_map", None)
-        loaded = real(where, **options)
+        loaded, report = real(where, **options)
         loaded.to = lambda device: asked[-1].update(moved=device)
-        return loaded
+        return loaded, report
 
     monkeypatch.setattr(models.AutoModelForCausalLM, "from_pretrained", from_pretrained)
     two = model_spec("m", {**ENTRY, "tensor_parallel": 2}, folder)

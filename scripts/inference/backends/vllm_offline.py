@@ -317,6 +317,7 @@ class VllmBackend(Backend):
 
     def _load(self) -> tuple[Any, Engine]:
         if self._engine is None or self._llm is None:
+            models.check_files(self.spec)
             self._engine = self._engine_factory()
             arguments = self.engine_arguments()
             try:
