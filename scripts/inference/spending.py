@@ -46,7 +46,7 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from scripts.files import DataError, parse_json
+from scripts.files import DataError
 
 #: The environment variable by which caps and prices reach a job: no param changes with them.
 ENVIRONMENT = "TOKENS_AND_TIME_SPENDING"
@@ -231,7 +231,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
     payload = line[_PAYLOAD:-1]
     if f"{zlib.crc32(payload):08x}".encode() != line[_CHECK]:
         raise ValueError("the checksum does not match, the line was altered")
-    entry = parse_json(payload)
+    entry = json.loads(payload)
     if not isinstance(entry, dict):
         raise ValueError("the entry is no object")
     return entry
