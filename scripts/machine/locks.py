@@ -75,6 +75,7 @@ class Pace:
 
 
 PACE = Pace()
+_MOUNTS = Path("/proc/self/mountinfo")
 #: Seconds after which somebody who waits is told for whom.
 TELL = 2.0
 _LONGEST_RECORD = 4096
@@ -188,6 +189,7 @@ class Lock:
         self.left_behind: Owner | None = None
         self._descriptor: int | None = None
         self._lost: str | None = None
+        self._successor: Owner | None = None
         self._alive = 0.0
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -237,9 +239,9 @@ class Lock:
         if self._lost is not None:
             raise HeldError(
                 self.path,
-                self._lost,
-                f"{self.path}: the lock was lost to {self._lost} (this process was suspended, or "
-                "the file was changed by hand); nothing more is written, run again later",
+                str(self._successor or "nobody"),
+                f"{self.path}: this process has lost the lock ({self._lost}); it writes nothing "
+                "more, run it again later",
             )
 
     def release(self) -> None:
@@ -251,7 +253,7 @@ class Lock:
             self._thread.join()
         self._clear()
         _HELD.discard(self)
-        os.close(self._descriptor)
+        _close(self._descriptor)
         self._descriptor = self._thread = None
 
     # ---- taking ----
@@ -268,7 +270,7 @@ class Lock:
                 if succeeds or not kernel or on_network(self.path):
                     self._settle()
             except BaseException:
-                os.close(descriptor)
+                _close(descriptor)
                 raise
         except HeldError:
             raise
@@ -296,13 +298,13 @@ class Lock:
                 if error.errno in _NO_KERNEL_LOCK:
                     return descriptor, False
                 if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                    os.close(descriptor)
+                    _close(descriptor)
                     raise
                 if time.monotonic() - begin >= self.pace.glance:
-                    os.close(descriptor)
+                    _close(descriptor)
                     raise _held(self.path, _read_owner(self.path) or UNKNOWN) from error
                 time.sleep(0.05)
-            os.close(descriptor)
+            _close(descriptor)
 
     def _new_owner(self) -> Owner:
         host, machine = this_machine()
@@ -345,12 +347,13 @@ class Lock:
         try:
             found = _read_owner(self.path)
         except FileNotFoundError:
-            self._lost = "nobody: the lock file was removed"
+            self._lost = "the file was removed"
             return
         except OSError:
             return  # The file system is away for a moment; writing to it fails just as well.
         if found is None or self.owner is None or found.token != self.owner.token:
-            self._lost = str(found or "nobody: the record was removed")
+            self._successor = found
+            self._lost = f"taken over by {found}" if found else "the record was removed"
 
     def _beat(self) -> None:
         descriptor = self._descriptor
@@ -375,19 +378,18 @@ class Lock:
             if found and self.owner and found.token == self.owner.token:
                 os.ftruncate(self._descriptor, 0)
 
-    def _forget(self) -> None:
-        """In a forked child: the lock stays its parent's alone."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-        self._descriptor = self._thread = None
-
 
 _HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
+_DESCRIPTORS: set[int] = set()
 
 
 def _forget_all() -> None:
+    """In a forked child: the locks stay its parent's alone."""
+    for descriptor in _DESCRIPTORS:
+        os.close(descriptor)
+    _DESCRIPTORS.clear()
     for lock in list(_HELD):
-        lock._forget()
+        lock._descriptor = lock._thread = None
     _HELD.clear()
 
 
@@ -433,10 +435,16 @@ def open_lock_file(path: Path, shared: bool = False) -> int:
             if shared:
                 os.fchmod(descriptor, 0o666)
             break
+    _DESCRIPTORS.add(descriptor)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
+        _close(descriptor)
         raise LockError(f"{path}: not an ordinary file; remove it")
     return descriptor
+
+
+def _close(descriptor: int) -> None:
+    _DESCRIPTORS.discard(descriptor)
+    os.close(descriptor)
 
 
 def _read_owner(path: Path) -> Owner | None:
@@ -446,7 +454,8 @@ def _read_owner(path: Path) -> Owner | None:
         data = os.pread(descriptor, _LONGEST_RECORD, 0)
     finally:
         os.close(descriptor)
-    return (Owner.read(data) or UNKNOWN) if data.strip() else None
+    # Anything but the beginning of a record is no record: nobody holds the lock by it.
+    return (Owner.read(data) or UNKNOWN) if data.startswith(b"{") else None
 
 
 def _touched(path: Path) -> float:
@@ -499,7 +508,7 @@ def _explained(path: Path, error: OSError) -> str:
 def on_network(path: Path) -> bool:
     """True unless the file lies on a file system of this machine alone; False where unknown."""
     try:
-        lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        lines = _MOUNTS.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
     where, best, kind = Path(path).resolve(), -1, ""
@@ -548,7 +557,7 @@ def _attend(lock: Lock, ended: int) -> NoReturn:
         while not select.select([ended], [], [], lock.pace.beat)[0]:
             lock._beat()
             if lock._lost is not None:
-                print(f"{lock.path}: lost to {lock._lost}; stopping the command", file=sys.stderr)
+                print(f"{lock.path}: {lock._lost}; stopping the command", file=sys.stderr)
                 os.kill(command, signal.SIGTERM)
                 break
         else:
