@@ -16,6 +16,7 @@ BACKENDS = ("transformers", "vllm", "openai", "archive", "baseline")
 SWITCHES = ("none", "chat_template", "effort", "accounting")
 TEMPLATES = ("transcript",)
 BATCH_POLICIES = ("left_padded", "shared_prefix")
+KERNELS = ("torch", "onednn")
 
 _FIELDS = frozenset(
     {
@@ -73,7 +74,7 @@ def model_spec(name: str, entry: Mapping[str, Any], path: str | None = None) -> 
     context = entry.get("context_length")
     if context is not None and not _positive(context):
         raise fail("context_length", f"{context!r} is not a positive number of tokens")
-    _batch(entry.get("batch"), fail)
+    _computation(entry, fail)
     for key in ("threads", "tensor_parallel", "concurrency", "concurrent_sequences"):
         if key in entry and not _positive(entry[key]):
             raise fail(key, f"{entry[key]!r} is not a positive whole number")
@@ -137,7 +138,12 @@ def _thinking(value: Any, modes: tuple[str, ...], fail: Any) -> Mapping[str, Any
     return thinking
 
 
-def _batch(value: Any, fail: Any) -> None:
+def _computation(entry: Mapping[str, Any], fail: Any) -> None:
+    """How the transformers backend computes: kernels and batches."""
+    kernels = entry.get("kernels", KERNELS[0])
+    if kernels not in KERNELS:
+        raise fail("kernels", f"{kernels!r} is not one of {', '.join(KERNELS)}")
+    value = entry.get("batch")
     if value is None:
         return
     if value.get("policy", BATCH_POLICIES[0]) not in BATCH_POLICIES:

@@ -64,6 +64,7 @@ def test_a_baseline_needs_neither_revision_nor_precision() -> None:
         ({"threads": "two"}, r"threads: 'two'"),
         ({"batch": {"policy": "random"}}, r"batch\.policy: 'random'"),
         ({"batch": {"size": -1}}, r"batch\.size: -1"),
+        ({"kernels": "mkl"}, r"kernels: 'mkl' is not one of torch, onednn"),
         ({"backend": "openai"}, r"base_url: missing"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from scripts.inference import embedded_models, models
+from scripts.inference import embedded_models, kernels, models
 from scripts.inference.constrained import Grammar, Grammars
 from scripts.inference.decoding import Decoded, Decoder, Policy, Prompt, seed_of
 from scripts.inference.dialogue import TURN_MARKER, Renderer
@@ -26,7 +26,8 @@ class TransformersBackend(Backend):
     """One local model in one mode.
 
     Options of the roster entry: `threads` (PyTorch's, default its own), `batch: {policy, size,
-    tokens}`. The batch policy is part of the identity, because floating point may tip a tie.
+    tokens}`, `kernels` (`torch`, or `onednn` for products on the CPU). Policy and kernels are part
+    of the identity, because floating point may tip a tie.
     A request's schema holds from the first token, or from the end of the trace where the model
     reasons (mode `thinking`, or a prompt that opens a trace).
     """
@@ -36,9 +37,11 @@ class TransformersBackend(Backend):
     def __init__(self, spec: ModelSpec, mode: str) -> None:
         super().__init__(spec, mode)
         self.policy = _policy(spec)
+        self.onednn = spec.options.get("kernels") == "onednn"
         self._renderer: Renderer | None = None
         self._loaded: tuple[Any, Any] | None = None
         self._grammars: Grammars | None = None
+        self._converted = 0
 
     @property
     def version(self) -> str:
@@ -57,6 +60,8 @@ class TransformersBackend(Backend):
         """Template, thinking switch, batch policy, and what converted weights were made from."""
         batch = {"policy": self.policy.name, "size": self.policy.size, "tokens": self.policy.tokens}
         made_from = embedded_models.model_identity(Path(self.spec.path)) if self.spec.path else None
+        # Named only where it is not the default: answers from before the option keep their keys.
+        products = {"kernels": "onednn"} if self.onednn else {}
         return {
             "backend": self.name,
             "thinking": dict(self.spec.thinking),
@@ -65,6 +70,7 @@ class TransformersBackend(Backend):
             "rendering": self.renderer.identity(),
             "batch": batch,
             "weights": made_from,
+            **products,
         }
 
     def facts(self) -> dict[str, Any]:
@@ -73,6 +79,7 @@ class TransformersBackend(Backend):
         return {
             "device": device,
             "threads": torch.get_num_threads(),
+            "kernels": f"onednn in {self._converted} layers" if self._converted else "torch",
             "rendering": self.renderer.identity(),
         }
 
@@ -124,6 +131,8 @@ class TransformersBackend(Backend):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self._loaded = models.load(self.spec)
+            if self.onednn:
+                self._converted = kernels.use_onednn(self._loaded[0])
         model, tokenizer = self._loaded
         stops = self._turn_ended if self.renderer.is_transcript else None
         return Decoder(
