@@ -401,24 +401,31 @@ def holder(path: Path | str, pace: Pace | None = None) -> str | None:
 
     A record of another machine is watched for some seconds, unless it is old.
     """
-    path = Path(path)
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return None
-    kernel = True
-    try:
-        _flock(descriptor, fcntl.LOCK_SH)
-    except OSError as error:
-        if error.errno not in _NO_KERNEL_LOCK:
-            return str(_read_owner(path) or UNKNOWN)
-        kernel = False
-    finally:
-        os.close(descriptor)
+    path, pace = Path(path), pace or PACE
+    begin, kernel = time.monotonic(), True
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            return None
+        try:
+            _flock(descriptor, fcntl.LOCK_SH)
+        except OSError as error:
+            kernel = error.errno not in _NO_KERNEL_LOCK
+            if kernel:
+                found = _read_owner(path)
+                # Without a record somebody is just taking the lock, or has just let go of it.
+                if found is None and time.monotonic() - begin < pace.glance:
+                    time.sleep(0.05)
+                    continue
+                return str(found or UNKNOWN)
+        finally:
+            os.close(descriptor)
+        break
     found = _read_owner(path)
     if found is None or (kernel and found.machine == this_machine()[1]):
         return None
-    return str(found) if _lives(path, pace or PACE) else None
+    return str(found) if _lives(path, pace) else None
 
 
 def open_lock_file(path: Path, shared: bool = False) -> int:
@@ -550,9 +557,7 @@ def _attend(lock: Lock, ended: int) -> NoReturn:
     """Keep the record of a command that runs until nobody holds the other end of `ended`."""
     command, status = os.getppid(), 0
     try:
-        os.setsid()  # Control-C is for the command.
-        for standard in (0, 1):
-            os.dup2(os.open(os.devnull, os.O_RDWR), standard)
+        _detach()
         lock._descriptor = open_lock_file(lock.path, lock.shared)
         while not select.select([ended], [], [], lock.pace.beat)[0]:
             lock._beat()
@@ -566,6 +571,13 @@ def _attend(lock: Lock, ended: int) -> NoReturn:
         status = 1
     finally:
         os._exit(status)
+
+
+def _detach() -> None:
+    """Leave the terminal: Control-C is for the command, and its output ends with it."""
+    os.setsid()
+    for standard in (0, 1):
+        os.dup2(os.open(os.devnull, os.O_RDWR), standard)
 
 
 def _clear_behind(lock: Lock) -> None:

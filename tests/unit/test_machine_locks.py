@@ -652,7 +652,7 @@ def test_a_second_command_is_told_who_runs_the_first(
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
     assert eventually(lambda: path.read_bytes() == b"")
-    assert holder(path) is None
+    assert eventually(lambda: holder(path) is None)
 
 
 def test_a_command_that_lost_its_lock_is_asked_to_stop(path: Path, repository: Path) -> None:
@@ -677,6 +677,65 @@ def test_a_command_that_lost_its_lock_is_asked_to_stop(path: Path, repository: P
     assert process.returncode == -signal.SIGTERM
     assert "taken over by user alice" in said and "stopping the command" in said
     assert record(path)["user"] == "alice"
+
+
+@pytest.fixture
+def helper(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Lets the helper of a command run in this process; its exit statuses are collected."""
+    statuses: list[int] = []
+    monkeypatch.setattr(locks.os, "_exit", statuses.append)
+    monkeypatch.setattr(locks, "_detach", lambda: None)
+    return statuses
+
+
+def test_the_helper_renews_the_record_and_empties_it_at_the_end(
+    path: Path, helper: list[int]
+) -> None:
+    held = Lock(path, "x")
+    held._take()
+    ended, alive = os.pipe()
+    os.utime(path, (0, 0))
+    beside = Lock(path, "x")
+    beside.owner = held.owner
+    thread = threading.Thread(target=locks._attend, args=(beside, ended))
+    thread.start()
+    assert eventually(lambda: path.stat().st_mtime > 0)
+    assert record(path)["purpose"] == "x"
+    locks._close(held._descriptor)  # type: ignore[arg-type]
+    os.close(alive)
+    thread.join(60)
+    assert (helper, path.read_bytes()) == ([0], b"")
+
+
+def test_the_helper_leaves_the_next_holders_record_alone(path: Path, helper: list[int]) -> None:
+    gone = Lock(path, "gone")
+    gone._take()
+    owner = gone.owner
+    gone.release()
+    ended, alive = os.pipe()
+    os.close(alive)
+    with Lock(path, "next"):
+        beside = Lock(path, "gone")
+        beside.owner = owner
+        locks._attend(beside, ended)
+        assert (helper, record(path)["purpose"]) == ([0], "next")
+
+
+def test_a_command_takes_the_locks_place(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(locks.os, "fork", lambda: 1)
+    monkeypatch.setattr(locks.os, "execvp", lambda file, words: became.append((file, words)))
+    assert locks.main([str(path), "--purpose", "all of it", "--", "echo", "-n"]) == 0
+    assert became == [("echo", ["echo", "-n"])]
+    assert record(path)["purpose"] == "all of it"
+
+
+def test_a_command_is_not_run_while_another_holds_the_lock(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Lock(path, "first"):
+        assert locks.main([str(path), "--", "true"]) == 1
+    assert "another run is active here" in capsys.readouterr().err
 
 
 def test_a_lock_that_cannot_be_made_ends_the_command(
