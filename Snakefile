@@ -1,7 +1,13 @@
 # Tokens & Time: from raw corpora to the printed paper. docs/architecture.md describes every arrow.
 import sys
+from pathlib import Path
 
-sys.path.insert(0, workflow.basedir)
+sys.path.insert(0, str(workflow.basedir))
+
+if not Path("config.yaml").is_file():
+    raise WorkflowError(
+        f"run in the project's folder, where data/ and results/ are: cd {workflow.basedir}"
+    )
 
 from snakemake.utils import min_version
 

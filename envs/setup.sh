@@ -21,6 +21,15 @@ if [ -z "$python" ]; then
   echo "setup: Python 3.11 was not found; install it, or name it: make PYTHON=/path/to/python3.11" >&2
   exit 1
 fi
+for found in "$python" "$venv/bin/python"; do
+  [ "$found" = "$python" ] || [ -e "$found" ] || continue
+  version=$("$found" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo "no Python")
+  if [ "$version" != 3.11 ]; then
+    echo "setup: $found is $version, the lock files are for Python 3.11; name one (make PYTHON=/path/to/python3.11)" >&2
+    [ "$found" = "$python" ] || echo "setup: and remove $venv, which was made with another" >&2
+    exit 1
+  fi
+done
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 
 echo "setup: installing $(grep -c '^[a-z]' "$lock") locked packages into $venv (a few minutes the first time)"

@@ -1,6 +1,7 @@
 # What every file of this folder uses: the checked configuration, names, and functions of wildcards.
 import os
 import re
+import sys
 from pathlib import Path
 
 from scripts.documents.manifest import documents as documents_of
@@ -8,12 +9,9 @@ from scripts.inference.backends import backend_file
 from scripts.inference.spending import ENVIRONMENT, terms_text
 from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
-from scripts.workflow.configuration import (
-    ConfigurationError,
-    check_configuration,
-    leave_out,
-    read_yaml,
-)
+from scripts.workflow.command_line import check_profile
+from scripts.workflow.config_files import ConfigurationError, read_config
+from scripts.workflow.configuration import check_configuration, leave_out
 from scripts.workflow.consistency import gpus_needed
 from scripts.workflow.digest import code_digest
 from scripts.workflow.packing import Packing, PackingError
@@ -26,10 +24,15 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 try:
-    for file in workflow.configfiles:
-        read_yaml(Path(file))
+    check_profile(sys.argv)
+    # Files of the command line come first, and win over config.yaml; later ones over earlier ones.
+    *overlays, base = map(str, workflow.configfiles)
+    sources = {file: Path(file) for file in (base, *overlays)}
+    for file in sources.values():
+        read_config(file)
     leave_out(config)
-    check_configuration(config)
+    given = {"--config on the command line": workflow.config_settings.config}
+    check_configuration(config, sources=sources | given)
 except ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 

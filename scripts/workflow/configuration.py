@@ -5,18 +5,18 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 
-from scripts.workflow.consistency import benchmark_problems, path_problems
+from scripts.workflow.config_files import ConfigurationError, load_quickly, place, read_yaml
+from scripts.workflow.consistency import benchmark_problems, entry_problems
+from scripts.workflow.pasted_keys import key_problems, without_keys
 
-try:  # libyaml's parser where PyYAML has it: reading is a good part of a job's start.
-    from yaml import CSafeLoader as FastLoader
-except ImportError:
-    from yaml import SafeLoader as FastLoader  # type: ignore[assignment]
+__all__ = ["ConfigurationError", "check_configuration", "leave_out", "read_yaml"]
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_FILE = ROOT / "config" / "schema.yaml"
@@ -32,26 +32,30 @@ MAY_BE_LEFT_OUT = (
 )
 
 
-class ConfigurationError(ValueError):
-    """The configuration cannot be used; the message lists every problem found."""
+def check_configuration(
+    config: Mapping[str, Any],
+    schema_file: Path = SCHEMA_FILE,
+    sources: Mapping[str, Path | Mapping[str, Any]] | None = None,
+) -> None:
+    """Raise ConfigurationError unless the configuration fits the schema and is consistent.
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = list(problems)
-        lines = "\n".join(f"  - {problem}" for problem in self.problems)
-        super().__init__(
-            f"the configuration has {len(self.problems)} problem(s):\n{lines}\n"
-            "Keys and values are documented in docs/configuration.md and config/schema.yaml."
-        )
-
-
-def check_configuration(config: Mapping[str, Any], schema_file: Path = SCHEMA_FILE) -> None:
-    """Raise ConfigurationError unless the configuration fits the schema and is consistent."""
-    schema = yaml.load(schema_file.read_text(encoding="utf-8"), Loader=FastLoader)
-    problems = [*not_finite(config), *schema_problems(config, schema)]
+    `sources`: the files that it was read from, and other mappings that were merged into it, in
+    order of rising precedence; a problem then says in which of them, and where, its key stands.
+    """
+    schema = load_quickly(schema_file)
+    problems = list(key_problems(config))
+    if not problems:
+        problems = [*not_finite(config), *schema_problems(config, schema)]
     if not problems:
         problems = list(consistency_problems(config))
     if problems:
-        raise ConfigurationError(problems)
+        raise ConfigurationError([_placed(problem, sources or {}) for problem in problems])
+
+
+def _placed(problem: str, sources: Mapping[str, Path | Mapping[str, Any]]) -> str:
+    """The problem with the place of its key, and without anything that looks like a key."""
+    found = place(problem.partition(": ")[0], sources)
+    return without_keys(f"{problem} ({found})" if found else problem)
 
 
 def leave_out(config: MutableMapping[str, Any]) -> None:
@@ -96,10 +100,18 @@ def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
         missing = sorted(set(allowed) - set(error.instance))  # type: ignore[arg-type]
         yield f"{key}: missing key(s) {', '.join(missing)}"
     elif error.validator == "type":
-        wanted = allowed if isinstance(allowed, str) else " or ".join(allowed)
-        yield f"{key}: {error.instance!r} is {_type_name(error.instance)}, expected {wanted}"
+        names = [allowed] if isinstance(allowed, str) else allowed
+        wanted = " or ".join(TYPE_NAMES.get(name, name) for name in names)
+        shown = _short(repr(error.instance))
+        hint = _type_hint(error.instance, names)
+        yield f"{key}: {shown} is {_type_name(error.instance)}, expected {wanted}{hint}"
     elif error.validator in ("anyOf", "oneOf"):
         yield f"{key}: {_short(error.instance)} fits none of the forms allowed; " + _forms(schema)
+    elif error.validator == "pattern" and "propertyNames" in error.absolute_schema_path:
+        yield (
+            f"{key}.{error.instance}: no name; it becomes a file name: small letters, digits, "
+            "'.', '_' and '-', beginning with a letter or digit"
+        )
     elif key.endswith("api_key_environment"):
         # Whatever stands there may be a key pasted by mistake: it is not repeated.
         yield (
@@ -108,6 +120,20 @@ def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
         )
     else:
         yield f"{key}: {_short(error.message, 200)}"
+
+
+def _type_hint(value: Any, wanted: Sequence[str]) -> str:
+    """What makes a value of the type that is wanted out of one that YAML read otherwise."""
+    if value is None:
+        return "; give it a value, or remove the line"
+    if isinstance(value, str) and {"number", "integer"} & set(wanted):
+        with suppress(ValueError):
+            number = float(value)
+            shown = int(number) if number.is_integer() else number
+            return f"; write {shown} without quotes"
+    if "string" in wanted and not isinstance(value, (list, dict)):
+        return "; put it in quotes"
+    return ""
 
 
 def _forms(schema: Mapping[str, Any]) -> str:
@@ -123,15 +149,19 @@ def _short(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+# How types are called in YAML.
+TYPE_NAMES = {"object": "a mapping", "array": "a list"}
+
+
 def _type_name(value: Any) -> str:
     names = {bool: "a boolean", str: "a string", int: "an integer", float: "a number"}
-    names |= {list: "a list", dict: "a mapping", type(None): "empty"}
+    names |= {list: "a list", dict: "a mapping", type(None): "empty", date: "a date"}
     return names.get(type(value), type(value).__name__)
 
 
 def consistency_problems(config: Mapping[str, Any]) -> Iterator[str]:
     """What a schema cannot say: names that must exist elsewhere, and limits that must agree."""
-    yield from path_problems(config["corpora"])
+    yield from entry_problems(config)
     for benchmark in config["run"]["benchmarks"]:
         if config.get(benchmark) is None:
             yield f"run.benchmarks: {benchmark!r} has no section of that name"
@@ -149,28 +179,3 @@ def not_finite(value: Any, key: str = "") -> Iterator[str]:
             yield from not_finite(entry, f"{key}[{position}]")
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"{key}: {value} is not a finite number"
-
-
-def read_yaml(path: Path) -> Any:
-    """YAML with duplicate keys refused: the second would silently replace the first."""
-
-    class Loader(FastLoader):
-        pass
-
-    def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = loader.construct_object(key_node)
-            if key in seen:
-                raise ConfigurationError(
-                    [f"{path}, line {key_node.start_mark.line + 1}: {key!r} stands twice"]
-                )
-            seen.add(key)
-        return loader.construct_mapping(node, deep=True)
-
-    Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
-    try:
-        text = path.read_text(encoding="utf-8")
-        return yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
-        raise ConfigurationError([f"{path}: not valid YAML: {error}"]) from error

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR
+from pathlib import Path
 from typing import Any
 
 from scripts.inference.registry import ModelEntryError, model_spec
 from scripts.inference.spending import is_local
+from scripts.records import canonical_digest
 
 Section = Mapping[str, Any]
 #: Judges that are no models.
@@ -35,17 +37,78 @@ def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
     names = dict.fromkeys([*section["models"], *section["baselines"], *(n for _, n in further)])
     known = [name for name in names if name in config["models"]]
     yield from _model_problems(known, config)
+    yield from _twin_problems([n for n in section["models"] if n in config["models"]], config)
     yield from _gpu_problems(known, config)
     yield from _price_problems(known, "models", config)
     yield from OWN_PROBLEMS[benchmark](section, config)
 
 
-def path_problems(corpora: Section) -> Iterator[str]:
-    """Sources that are fetched lie in a folder of their own name, as the fetching rule asks."""
+def models_of_run(config: Section) -> list[str]:
+    """Names of the roster that any benchmark of the run asks, judges and translators included."""
+    names: dict[str, None] = {}
+    for benchmark in config["run"]["benchmarks"]:
+        section = config[benchmark]
+        names |= dict.fromkeys([*section["models"], *section["baselines"]])
+        names |= dict.fromkeys(name for _, name in _further_models(section))
+    return list(names)
+
+
+def embedders_of_run(config: Section) -> list[str]:
+    """Names of the embedders that the run uses."""
+    if "tide" not in config["run"]["benchmarks"]:
+        return []
+    return list(dict.fromkeys(name for _, name in _asked_embedders(config["tide"])))
+
+
+def _asked_embedders(section: Section) -> list[tuple[str, str]]:
+    """(key, name) of the embedders of TIDE."""
+    retrieval = section["retrieval"]
+    return [
+        ("construction.embedder", section["construction"]["embedder"]),
+        ("retrieval.embedder", retrieval["embedder"]),
+        *(("retrieval.ablation.embedders", name) for name in retrieval["ablation"]["embedders"]),
+    ]
+
+
+def entry_problems(config: Section) -> Iterator[str]:
+    """Problems of corpora and embedders, whichever benchmark uses them."""
+    for group in ("corpora", "embedders", "embedded_models"):
+        yield from _case_problems(group, config[group])
+    yield from _corpus_problems(config["corpora"])
+    for name, entry in config["embedders"].items():
+        if entry["backend"] == "openai" and not entry.get("base_url"):
+            yield f"embedders.{name}.base_url: missing; the openai backend needs the server"
+        hub = entry["backend"] == "sentence_transformers" and not (
+            entry["source"].startswith("package:") or Path(entry["source"]).expanduser().is_dir()
+        )
+        if hub and not entry.get("revision"):
+            yield (
+                f"embedders.{name}.revision: missing; {entry['source']!r} is no folder, and a "
+                "model of the hub needs a commit to be repeatable"
+            )
+
+
+def _case_problems(group: str, names: Iterable[str]) -> Iterator[str]:
+    """Names become folders, which some file systems do not tell apart by capitals."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            yield f"{group}.{name}: differs from {other!r} in capitals only; rename one of them"
+
+
+def _corpus_problems(corpora: Section) -> Iterator[str]:
+    """Sources that are fetched have a checksum and lie in a folder of their own name."""
     for name, entry in corpora.items():
         path = str(entry["path"])
         if path.startswith("data/raw/") and not path.startswith(f"data/raw/{name}/"):
             yield f"corpora.{name}.path: {path!r} must lie in data/raw/{name}/"
+        if ".." in path.split("/"):
+            yield f"corpora.{name}.path: {path!r} must not hold .."
+        if entry.get("url") and not entry.get("sha256"):
+            yield f"corpora.{name}.sha256: missing; what is downloaded is checked by it"
+        if entry.get("url") and entry.get("mediawiki"):
+            yield f"corpora.{name}.url: give url or mediawiki, not both"
 
 
 def unknown(key: str, name: str, known: Iterable[str], where: str) -> str:
@@ -101,6 +164,55 @@ def _model_problems(names: Iterable[str], config: Section) -> Iterator[str]:
         if embedded != entry["source"] and embedded not in config["embedded_models"]:
             known = ", ".join(config["embedded_models"])
             yield f"models.{name}.source: {embedded!r} is not in embedded_models; known: {known}"
+        yield from _key_source_problems(name, entry)
+
+
+def _key_source_problems(name: str, entry: Section) -> Iterator[str]:
+    """A hosted model says where its key comes from; whether it is there, its job says."""
+    named = entry.get("api_key_environment") or entry.get("api_key_file")
+    address = str(entry.get("base_url") or "")
+    if entry["backend"] == "openai" and address and not named and not is_local(address):
+        yield (
+            f"models.{name}.api_key_environment: missing; name the environment variable that holds "
+            "the key of this server, or its file in api_key_file"
+        )
+
+
+#: Keys of a roster entry that do not change what its model answers.
+INCIDENTAL = frozenset(
+    {
+        *("label", "access", "parameters", "knowledge_cutoff", "price", "shards", "tokenizer"),
+        *("modes", "gpus", "threads", "memory_mb", "concurrency", "requests_per_minute"),
+        *("max_attempts", "timeout_seconds", "connect_timeout_seconds", "backoff_seconds"),
+        *("longest_backoff_seconds", "longest_wait_seconds", "stop_after_failures"),
+        *("api_key_environment", "api_key_file", "gpu_memory_utilization", "expected_model_echo"),
+    }
+)
+
+
+def _twin_problems(names: Sequence[str], config: Section) -> Iterator[str]:
+    """Two names of one model would be asked, and paid, twice; one label stands in every table."""
+    labels: dict[str, str] = {}
+    asked: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        entry = config["models"][name]
+        other = labels.setdefault(entry["label"], name)
+        if other != name:
+            yield (
+                f"models.{name}.label: {entry['label']!r} is the label of {other!r} too; tables "
+                "could not tell them apart"
+            )
+        if entry["backend"] == "archive":
+            continue
+        answering = {key: value for key, value in entry.items() if key not in INCIDENTAL}
+        for mode in entry["modes"]:
+            other = asked.setdefault(canonical_digest([mode, answering]), name)
+            if other != name:
+                yield (
+                    f"models.{name}: asks the same model in the same mode ({mode}) as {other!r}, "
+                    "so every answer would be paid twice; leave one out, or give it another seed "
+                    "or revision"
+                )
 
 
 def gpus_needed(entry: Section) -> int:
@@ -280,11 +392,7 @@ def _tide_problems(section: Section, config: Section) -> Iterator[str]:
     ):
         yield "tide.parsing.vision: only a model behind an OpenAI-compatible server reads images"
     ablation = retrieval["ablation"]
-    asked = (
-        ("construction.embedder", construction["embedder"]),
-        ("retrieval.embedder", retrieval["embedder"]),
-        *(("retrieval.ablation.embedders", name) for name in ablation["embedders"]),
-    )
+    asked = _asked_embedders(section)
     for key, name in asked:
         if name not in config["embedders"]:
             yield unknown(f"tide.{key}", name, config["embedders"], "embedders")

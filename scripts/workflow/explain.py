@@ -8,6 +8,7 @@ answers the store already holds for the model, so that the price of a run is kno
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from pathlib import Path
 
 from scripts.files import DataError
 from scripts.inference.spending import LEDGER, Ledger, summary
+from scripts.workflow.check import load
+from scripts.workflow.config_files import ConfigurationError
 
 CODE_DIGEST = re.compile(r"'?[0-9a-f]{16}'?")
 
@@ -125,12 +128,27 @@ def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+def _configuration_problem(arguments: list[str]) -> str | None:
+    """What is wrong with the files of the configuration, told better than Snakemake tells it."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
+    known, _ = parser.parse_known_args(arguments)
+    try:
+        load(known.configfile)
+    except ConfigurationError as error:
+        return str(error)
+    return None
+
+
 def main(arguments: list[str]) -> int:
     """Run the dry run and print the explanation; return Snakemake's exit status."""
     snakemake = Path(sys.executable).with_name("snakemake")
     command = [str(snakemake), "--dry-run", "--nolock", *arguments]
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
+        if problem := _configuration_problem(arguments):
+            print(f"error: {problem}", file=sys.stderr)
+            return finished.returncode
         print(finished.stdout + finished.stderr, file=sys.stderr)
         return finished.returncode
     jobs = planned_jobs(finished.stdout + "\n" + finished.stderr)
