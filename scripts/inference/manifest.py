@@ -24,6 +24,7 @@ import psutil
 from scripts.files import DataError
 from scripts.inference.interface import Backend, ModelSpec
 from scripts.inference.runner import Run
+from scripts.inference.spending import summed_facts
 from scripts.machine.gpus import leased
 from scripts.records import Response, canonical_digest
 
@@ -117,7 +118,7 @@ def merge(parts: Sequence[Mapping[str, Any]], run: Run, names: Sequence[str]) ->
     return {
         **{key: agreed(parts, key, names) for key in _ONE_RUN},
         "backend": _common([part["backend"] for part in parts]),
-        "facts": _common([part["facts"] for part in parts]),
+        "facts": _common_facts([part["facts"] for part in parts]),
         "requests": {
             "total": len(run.responses),
             "generated": generated,
@@ -134,6 +135,14 @@ def merge(parts: Sequence[Mapping[str, Any]], run: Run, names: Sequence[str]) ->
         "git": _common([part["git"] or {} for part in parts]) or None,
         "shards": [{key: part[key] for key in part if key not in _ONE_RUN} for part in parts],
     }
+
+
+def _common_facts(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The facts of the shards' backends on which they agree; what they spent is summed."""
+    common = _common(facts)
+    if all("spent" in part for part in facts):
+        common["spent"] = summed_facts([part["spent"] for part in facts])
+    return common
 
 
 def _common(mappings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -569,6 +569,20 @@ class Account:
         }
 
 
+def summed_facts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What several processes spent together, from the `Account.facts` of each."""
+    costs = [part["cost"] for part in parts]
+    total = _ZERO
+    for cost in costs:
+        total = _EXACT.add(total, Decimal(cost or 0))
+    counts = ("prompt_tokens", "completion_tokens", "assumed_tokens")
+    return {
+        **{name: sum(part[name] for part in parts) for name in counts},
+        "cost": None if None in costs else f"{total:f}",
+        "currency": parts[0]["currency"],
+    }
+
+
 def money(cost: Decimal, currency: str | None) -> str:
     """A sum of money, never rounded."""
     text = f"{cost:,f}"
