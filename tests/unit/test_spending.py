@@ -510,6 +510,6 @@ def test_facts_count_this_process_alone(path: Path) -> None:
     }
     assert second.facts()["cost"] == "0.00000015"
     both = spending.summed_facts([first.facts(), second.facts()])
-    assert both["cost"] == "0.0000066" and both["prompt_tokens"] == 16
+    assert Decimal(both["cost"]) == Decimal("0.0000066") and both["prompt_tokens"] == 16
     free = Account("models.x", None, local=True).facts()
     assert spending.summed_facts([free, free])["cost"] is None
