@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from scripts.execution import execute
 from scripts.files import DataError
+from scripts.machine import gpus
 
 
 @pytest.fixture
@@ -166,3 +168,46 @@ def test_progress_bars_ask_the_terminal(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(sys, "__stderr__", stream)
         execute(lambda job: seen.append(sys.stderr.isatty()), job(tmp_path / "rule.log"))
     assert seen == [True, False]
+
+
+def asking(log: Path, **resources: int) -> SimpleNamespace:
+    made = job(log)
+    made.resources, made.wildcards = resources, ["qwen", "thinking"]
+    return made
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that gave this process its GPUs 2 and 5."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5")
+    monkeypatch.setenv(gpus.FOLDER_VARIABLE, str(tmp_path / "leases"))
+
+
+@pytest.mark.parametrize(
+    ("resources", "seen"),
+    [({"gpu": 1}, "2"), ({"gpu": 2}, "2,5"), ({"gpu": 0}, ""), ({"mem_mb": 1}, "2,5")],
+)
+def test_a_job_sees_the_gpus_that_it_asks_for(
+    tmp_path: Path,
+    terminal: io.StringIO,
+    machine: None,
+    resources: dict[str, int],
+    seen: str,
+) -> None:
+    visible: list[str] = []
+    execute(
+        lambda job: visible.append(os.environ["CUDA_VISIBLE_DEVICES"]),
+        asking(tmp_path / "rule.log", **resources),
+    )
+    assert (visible, os.environ["CUDA_VISIBLE_DEVICES"]) == ([seen], "2,5")
+
+
+def test_too_few_gpus_are_one_line(tmp_path: Path, terminal: io.StringIO, machine: None) -> None:
+    with pytest.raises(SystemExit) as stop:
+        execute(lambda job: pytest.fail("it ran"), asking(tmp_path / "rule.log", gpu=3))
+    assert stop.value.code == 1
+    (line,) = terminal.getvalue().splitlines()
+    assert line.startswith(
+        "error in make_table: make_table qwen thinking: needs 3 GPUs, 2 GPUs are present (2, 5); "
+    )
+    assert (tmp_path / "rule.log").read_text() == line + "\n"
