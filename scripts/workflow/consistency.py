@@ -226,14 +226,18 @@ def gpus_needed(entry: Section) -> int:
 
 
 def _gpu_problems(names: Iterable[str], config: Section) -> Iterator[str]:
-    limit, roster = config["run"]["gpu_limit"], config["models"]
     for name in names:
-        needed = gpus_needed(roster[name])
-        if limit is not None and needed > limit:
-            yield (
-                f"models.{name}: needs {needed} GPUs but run.gpu_limit is {limit}; "
-                "raise the limit or lower tensor_parallel"
-            )
+        needed = gpus_needed(config["models"][name])
+        yield from _above_gpu_limit(f"models.{name}", needed, config)
+
+
+def _above_gpu_limit(key: str, needed: int, config: Section) -> Iterator[str]:
+    limit = config["run"]["gpu_limit"]
+    if limit is not None and needed > limit:
+        yield (
+            f"{key}: needs {needed} GPUs but run.gpu_limit is {limit}; "
+            "raise the limit or lower tensor_parallel or gpus"
+        )
 
 
 def _price_problems(names: Iterable[str], roster: str, config: Section) -> Iterator[str]:
@@ -301,6 +305,9 @@ def _multitempbench_problems(section: Section, config: Section) -> Iterator[str]
     wanted = {"model": "model", "local": "local"}.get(translation["method"])
     if wanted and not translation.get(wanted):
         yield f"multitempbench.translation.{wanted}: missing; method {wanted} needs it"
+    if translation["method"] == "local" and translation.get("local"):
+        needed = int(translation["local"].get("gpus", 0))
+        yield from _above_gpu_limit("multitempbench.translation.local", needed, config)
     judging = section["judging"]
     if judging["primary"] not in judging["judges"]:
         yield f"multitempbench.judging.primary: {judging['primary']!r} is not one of judges"
@@ -398,6 +405,9 @@ def _tide_problems(section: Section, config: Section) -> Iterator[str]:
             yield unknown(f"tide.{key}", name, config["embedders"], "embedders")
     embedders = dict.fromkeys(name for _, name in asked if name in config["embedders"])
     yield from _price_problems(embedders, "embedders", config)
+    for name in embedders:
+        needed = int(config["embedders"][name].get("gpus", 0))
+        yield from _above_gpu_limit(f"embedders.{name}", needed, config)
     for name in ablation["models"] or []:
         if name not in section["models"]:
             yield unknown("tide.retrieval.ablation.models", name, section["models"], "tide.models")

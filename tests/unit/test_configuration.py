@@ -195,6 +195,33 @@ def test_gpus_follow_tensor_parallelism(config: dict[str, Any]) -> None:
     assert needed["smollm2-135m"] == 0 and needed["majority"] == 0
 
 
+def test_a_local_model_is_spread_over_its_gpus(config: dict[str, Any]) -> None:
+    entry = config["models"]["smollm2-135m"]
+    needed = [
+        gpus_needed({**entry, **more})
+        for more in (
+            {"tensor_parallel": 2},
+            {"tensor_parallel": 2, "gpus": 1},
+            {"tensor_parallel": 1},
+            {"tensor_parallel": 1, "gpus": 1},
+            {"gpus": 3},
+        )
+    ]
+    assert needed == [2, 2, 0, 1, 3]
+
+
+def test_the_limit_of_gpus_holds_for_embedders_and_translators(config: dict[str, Any]) -> None:
+    config["run"]["gpu_limit"] = 2
+    config["embedders"]["minilm"]["gpus"] = 3
+    translation = config["multitempbench"]["translation"]
+    translation["method"] = "local"
+    translation["local"] = {"source": "m", "revision": None, "gpus": 4}
+    with pytest.raises(ConfigurationError) as refused:
+        check_configuration(config)
+    assert "embedders.minilm: needs 3 GPUs but run.gpu_limit is 2" in str(refused.value)
+    assert "multitempbench.translation.local: needs 4 GPUs but" in str(refused.value)
+
+
 def test_paper_matrix_has_eleven_configurations(config: dict[str, Any]) -> None:
     runs = [m for m in config["syntaxbench"]["models"] for _ in config["models"][m]["modes"]]
     assert len(runs) == 11
