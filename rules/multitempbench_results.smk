@@ -44,6 +44,14 @@ REQUESTS["multitempbench"] = expand(
 MANIFESTS["multitempbench"] = mtb_manifests()
 
 
+# Seconds each: on a cluster they run where Snakemake runs, instead of waiting in the queue.
+localrules:
+    multitempbench_make_table,
+    multitempbench_make_judge_examples,
+    multitempbench_make_figure,
+    multitempbench_export_dataset,
+
+
 rule multitempbench_compute_accuracy:
     """Accuracy of every cell and margin with intervals over seed questions."""
     input:

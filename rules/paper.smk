@@ -13,6 +13,14 @@ PAPER_SOURCES = sorted(
 )
 
 
+# Seconds each, the paper a minute: on a cluster they run where Snakemake runs, instead of queueing.
+localrules:
+    collect_numbers,
+    make_roster,
+    make_shared_axis,
+    compile_paper,
+
+
 rule collect_numbers:
     """Every number of the running text as a macro, with the file and cell that it was read from."""
     input:

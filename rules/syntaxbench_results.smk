@@ -36,6 +36,14 @@ MANIFESTS["syntaxbench"] = [
 ]
 
 
+# Seconds each: on a cluster they run where Snakemake runs, instead of waiting in the queue.
+localrules:
+    syntaxbench_make_table,
+    syntaxbench_make_examples,
+    syntaxbench_make_figure,
+    syntaxbench_export_dataset,
+
+
 rule syntaxbench_compute_statistics:
     """Every cell, confidence interval, paired test and family, from the scores."""
     input:

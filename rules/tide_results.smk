@@ -45,6 +45,17 @@ REQUESTS["tide"] = tide_requests(TIDE_KNOWLEDGE)
 MANIFESTS["tide"] = tide_manifests()
 
 
+# Seconds each: on a cluster they run where Snakemake runs, instead of waiting in the queue.
+localrules:
+    tide_compute_dataset,
+    tide_compute_retrieval,
+    tide_gather_tokens,
+    tide_make_table,
+    tide_make_examples,
+    tide_make_figure,
+    tide_export_dataset,
+
+
 rule tide_compute_accuracy:
     """Strict, partial and graded accuracy, and what the settings change, on the matched set."""
     input:
