@@ -9,7 +9,7 @@ from scripts.inference.backends import backend_file
 from scripts.inference.spending import ENVIRONMENT, terms_text
 from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
-from scripts.workflow.command_line import check_profile
+from scripts.workflow.command_line import check_profile, check_results
 from scripts.workflow.config_files import ConfigurationError, read_config
 from scripts.workflow.configuration import check_configuration, leave_out
 from scripts.workflow.consistency import gpus_needed
@@ -33,6 +33,7 @@ try:
     leave_out(config)
     given = {"--config on the command line": workflow.config_settings.config}
     check_configuration(config, sources=sources | given)
+    check_results(config["run"]["results"], writing=False)
 except ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 
@@ -54,8 +55,9 @@ PACKING = Packing(workflow, logger.info)
 
 onstart:
     try:
+        check_results(RESULTS, writing=True)
         PACKING.begin()
-    except PackingError as error:
+    except (ConfigurationError, PackingError) as error:
         raise WorkflowError(str(error)) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import threading
@@ -22,6 +23,19 @@ from scripts.machine.gpus import lease
 
 # Errors whose message already names the file, the row and the remedy. A traceback adds nothing.
 CLEAR = (ValueError, OSError, RuntimeError)
+
+
+# What to do about errors of the operating system.
+REMEDIES: dict[int | None, str] = {
+    errno.ENOSPC: "make room on that disk and run again; what is finished is kept",
+    errno.EDQUOT: "free some of the quota and run again; what is finished is kept",
+    errno.EROFS: "that disk is mounted for reading only; write elsewhere, or mount it for writing",
+    errno.EACCES: "give this user the right to it (owner or mode of the file and its folder)",
+    errno.ENOENT: "restore it, or delete what was built from it and run again",
+    errno.ENOTDIR: "a file stands where a folder should be; move it away",
+    errno.EISDIR: "a folder stands where a file should be; move it away",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+}
 
 
 class _Tee:
@@ -73,16 +87,29 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
             raise
         except Exception as error:
             # Our own errors name the file, the row and the remedy; others keep their traceback.
-            ours = type(error).__module__.startswith("scripts.")
+            ours = type(error).__module__.startswith("scripts.") or _full_or_forbidden(error)
             if log is not None and not ours:
                 traceback.print_exc(file=log)
             if not isinstance(error, CLEAR):
                 raise
-            message = f"error in {job.rule}: {error}"
+            message = f"error in {job.rule}: {error}{_remedy(error)}"
             if log is not None:
                 print(message, file=log)
             print(message, file=sys.__stderr__)
             raise SystemExit(1) from error
+
+
+def _full_or_forbidden(error: Exception) -> bool:
+    """Whether the machine, not the code, is at fault: a full disk, a missing right."""
+    return isinstance(error, OSError) and error.errno in {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES),
+    }
+
+
+def _remedy(error: Exception) -> str:
+    """What to do about an error of the operating system, which names the file and no remedy."""
+    number = error.errno if isinstance(error, OSError) else None
+    return f"; {REMEDIES[number]}" if number in REMEDIES else ""
 
 
 def _gpus(job: Any) -> AbstractContextManager[Any]:

@@ -29,6 +29,10 @@ _NAMELESS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno
 _LEFT_BEHIND_S = 60.0
 
 
+# How a file begins that was saved as UTF-16 ("Unicode" in some editors).
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
 class DataError(ValueError):
     """A file holds something that it must not; the message names file, row and remedy."""
 
@@ -64,18 +68,23 @@ def dump_line(row: dict[str, Any]) -> bytes:
 def iterate_jsonl(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number from 1, object) of a JSONL file.
 
-    Raises DataError naming file and line for a line that is not one JSON object, and for a file
-    whose last line has no newline (it was cut).
+    Raises DataError naming file and line for a line that is not one JSON object. A last line
+    without a newline is read where its object is whole: editors leave it so.
     """
     path = Path(path)
     with path.open("rb") as handle:
         for number, line in enumerate(handle, start=1):
             where = f"{path}, line {number}"
-            if not line.endswith(b"\n"):
-                raise DataError(f"{where}: the last line is cut off; build the file again")
+            if number == 1 and line.startswith(_UTF16_MARKS):
+                raise DataError(f"{path}: UTF-16 text; save it as UTF-8")
             try:
                 row = parse_json(line)
             except ValueError as error:
+                if not line.endswith(b"\n"):
+                    raise DataError(
+                        f"{where}: the last line is cut off; complete it, or build or fetch the "
+                        "file again"
+                    ) from error
                 raise DataError(
                     f"{where}: not valid JSON ({error}); correct or remove it"
                 ) from error
@@ -91,7 +100,10 @@ def read_records(path: Path | str, kind: type[R]) -> list[R]:
         try:
             out.append(kind.from_json(row))
         except (RecordError, TypeError) as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
+            raise DataError(
+                f"{path}, line {number}: {error}; correct the row, or delete the file where a rule "
+                "builds it"
+            ) from error
     return out
 
 
@@ -195,11 +207,44 @@ def write_csv(path: Path | str, frame: Any) -> None:
         frame.to_csv(handle, index=False, lineterminator="\n")
 
 
-def read_csv(path: Path | str, **options: Any) -> Any:
-    """Read a CSV written by `write_csv`. Only the empty string is missing ("None" is text)."""
+def read_csv(path: Path | str, columns: Iterable[str] = (), **options: Any) -> Any:
+    """Read a CSV written by `write_csv`. Only the empty string is missing ("None" is text).
+
+    Raises DataError naming the file when it is empty, lacks one of `columns`, or is no CSV in
+    UTF-8.
+    """
     import pandas as pd  # noqa: PLC0415 - a heavy import that most readers do not need
 
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+    try:
+        frame = pd.read_csv(path, keep_default_na=False, na_values=[""], **options)
+    except pd.errors.EmptyDataError:
+        raise DataError(
+            f"{path}: empty, not even a header; delete it where a rule builds it, else restore it"
+        ) from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{path}: no CSV in UTF-8 ({reason}); build it again or restore it"
+        ) from error
+    lost = [name for name in columns if name not in frame.columns]
+    if lost:
+        raise DataError(
+            f"{path}: no column {', '.join(lost)}; add it (the first row is the header)"
+        )
+    return frame
+
+
+def read_yaml(path: Path | str) -> Any:
+    """Read a YAML file of plain values; DataError names file and line of what is none."""
+    import yaml  # noqa: PLC0415 - most readers do not need it
+
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise DataError(f"{path}{line}: not valid YAML in UTF-8 ({reason}); correct it") from error
 
 
 def iterate_csv(path: Path | str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -35,7 +35,7 @@ class Document:
 
 def _text_lines(data: bytes, where: str) -> list[str]:
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: not UTF-8 text ({error}); fetch the file again") from error
     return [line.strip() for line in text.split("\n") if line.strip()]
@@ -122,7 +122,11 @@ def read_palindromes(path: Path | str) -> list[str]:
     Phrases are allowed in the file (only letters count); single words are what the task uses.
     """
     out: list[str] = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), start=1):
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text ({error}); save it as UTF-8") from error
+    for number, line in enumerate(text.split("\n"), start=1):
         word = line.partition("#")[0].strip()
         if not word:
             continue

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from scripts.dates.legal_dates import mentions
@@ -23,7 +22,6 @@ from scripts.documents.pages import Page
 from scripts.documents.record_checks import page_signs, record_signs, validate
 from scripts.documents.subclauses import hierarchy
 from scripts.documents.table_merging import Table
-from scripts.files import write_json
 
 _PRINTED_MARKER = re.compile(r"\[(?=TABLE_\d+\])")
 _DATE_LINE = re.compile(r"^\W*(?:তারিখ|dated?\b)", re.I)
@@ -66,12 +64,6 @@ def build_record(pages: Sequence[Page], entry: Mapping[str, str]) -> dict[str, A
     }
     validate(record, entry["file"])
     return record
-
-
-def write_record(path: Path | str, record: Mapping[str, Any]) -> None:
-    """Validate a record and write it; an invalid one is an error and leaves no file."""
-    validate(record, str(path))
-    write_json(path, dict(record))
 
 
 def _item_row(item: Item, text_id: str, names: list[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from scripts.dates.languages import CALENDARS
-from scripts.files import DataError, iterate_csv, read_csv
+from scripts.files import DataError, iterate_csv
 from scripts.multitempbench.fragmentation import MEASURE_COLUMNS, measure
 from scripts.multitempbench.tasks import LANGUAGE_LABELS
 from scripts.statistics.agreement import Flagged, krippendorff_alpha
@@ -80,20 +80,8 @@ def by_string(frame: pd.DataFrame, value: str) -> dict[tuple[str, ...], float]:
 
 def read_corrections(path: Path | str) -> dict[str, tuple[str, str]]:
     """What a printed string means: printed to (string, note)."""
-    try:
-        frame = read_csv(path, dtype=str)
-    except pd.errors.EmptyDataError:
-        raise DataError(f"{path}: empty; the first row is printed, string, note") from None
-    _need(path, frame, ("printed", "string", "note"))
-    return {row["printed"]: (row["string"], row["note"]) for row in frame.to_dict("records")}
-
-
-def _need(path: Path | str, frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    lost = [name for name in columns if name not in frame.columns]
-    if lost:
-        raise DataError(
-            f"{path}: no column {', '.join(lost)}; add it (the first row is the header)"
-        )
+    columns = ("printed", "string", "note")
+    return {row["printed"]: (row["string"], row["note"]) for _, row in iterate_csv(path, columns)}
 
 
 def read_strings(

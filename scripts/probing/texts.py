@@ -14,10 +14,9 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from scripts.dates.formats import write
-from scripts.files import DataError
+from scripts.files import DataError, read_yaml
 from scripts.statistics.seeding import cell_generator
 
 #: Designs that are drawn; the one whose month, day and year are least correlated is taken.
@@ -43,7 +42,7 @@ class DateSentence:
 
 def load_templates(path: Path | str) -> dict[str, str]:
     """The sentence of each language. DataError unless each ends with its one `{date}`."""
-    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    content = read_yaml(path)
     if not isinstance(content, dict) or not content:
         raise DataError(f"{path}: expected one sentence a language")
     for language, sentence in content.items():

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from scripts import files
 from scripts.files import DataError
@@ -171,10 +170,7 @@ def _refuse_repeated(names: Iterable[str]) -> None:
 
 def read_declaration(path: Path | str) -> dict[str, Any]:
     """Read one file of numbers. Raises DataError when it is not a mapping or not valid YAML."""
-    try:
-        value = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: not valid YAML ({error})") from error
+    value = files.read_yaml(path)
     if not isinstance(value, dict):
         raise DataError(f"{path}: expected the sections facts, macros and flags")
     return value

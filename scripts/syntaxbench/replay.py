@@ -141,7 +141,8 @@ def read_counts(
 ) -> dict[tuple[Key, str], tuple[int, int]]:
     """Correct and answered items per cell: {(key, condition): (k, n)} from replay_counts.csv."""
     out: dict[tuple[Key, str], tuple[int, int]] = {}
-    for number, row in enumerate(read_csv(path).to_dict("records"), start=2):
+    columns = ("model", "mode", "task", "shot", "condition", "k", "n")
+    for number, row in enumerate(read_csv(path, columns).to_dict("records"), start=2):
         model = _roster_name(row["model"], names, path)
         cell = (model, row["mode"], row["task"], int(row["shot"])), row["condition"]
         if cell in out or not 0 <= row["k"] <= row["n"] or row["condition"] not in CONDITIONS:
@@ -161,7 +162,8 @@ def read_parse_errors(
     sum to the rate, the rest is neither blank nor an inference error: unparsable.
     """
     out: dict[Key, dict[str, int]] = {}
-    for number, row in enumerate(read_csv(path).to_dict("records"), start=2):
+    columns = ("model", "task", "shot", "per", "blank", "inf_err")
+    for number, row in enumerate(read_csv(path, columns).to_dict("records"), start=2):
         key = (_roster_name(row["model"], names, path), "thinking", row["task"], int(row["shot"]))
         n = sum(correct.get((key, condition), (0, 0))[1] for condition in CONDITIONS)
         total, blank, inference = (round(row[c] * n / 100) for c in ("per", "blank", "inf_err"))

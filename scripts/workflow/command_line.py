@@ -1,7 +1,8 @@
-"""Mistakes on the command line that Snakemake passes over in silence."""
+"""Mistakes of a call that Snakemake passes over in silence, or tells with a traceback."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -24,6 +25,22 @@ def check_profile(arguments: Sequence[str]) -> None:
             raise ConfigurationError(
                 [f"{OPTION} {name}: no profile there (no config.yaml); there are: {there}"]
             )
+
+
+def check_results(folder: Path | str, *, writing: bool) -> None:
+    """Raise ConfigurationError when results cannot stand in this folder.
+
+    `writing`: whether they are about to be written; a plan may be made where one only reads.
+    """
+    folder = Path(folder)
+    there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not there.is_dir():
+        kind = "a link to nowhere" if there.is_symlink() else "a file"
+        raise ConfigurationError([f"run.results: {there} is {kind}, not a folder; move it away"])
+    if writing and not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigurationError(
+            [f"run.results: {there} cannot be written; change its owner or mode, or the disk's"]
+        )
 
 
 def _asked(arguments: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from scripts.documents.pages import Page
 from scripts.documents.record_checks import RecordShapeError, validate
-from scripts.documents.records import account, build_record, date_difference, write_record
+from scripts.documents.records import account, build_record, date_difference
 from tests.unit.documents_pages import ENTRY, line, page, pages, table
 
 GAZETTE = "বাংলাদেশ গেজেট, অতিরিক্ত, জুন ১১, ২০২০"
@@ -641,16 +640,6 @@ def test_two_tables_named_for_one() -> None:
     record["parsed_text"][1]["text"] += "\n[TABLE_2]"
     with pytest.raises(RecordShapeError, match="2 are named"):
         validate(record)
-
-
-def test_records_are_validated_before_they_are_written(tmp_path: Any) -> None:
-    record = _valid()
-    write_record(tmp_path / "a.record.json", record)
-    assert json.loads((tmp_path / "a.record.json").read_text("utf-8")) == record
-    del record["document_info"]["file_name"]
-    with pytest.raises(RecordShapeError, match=r"b\.record\.json"):
-        write_record(tmp_path / "b.record.json", record)
-    assert not (tmp_path / "b.record.json").exists()
 
 
 def test_same_pages_give_the_same_record() -> None:

@@ -64,7 +64,7 @@ class TestReading:
             (b'{"a": NaN}\n', "NaN is not JSON"),
             (b'{"a": [-Infinity]}\n', "-Infinity is not JSON"),
             (b"[1]\n", "expected a JSON object, found list"),
-            (b'{"a": 1}', "the last line is cut off"),
+            (b'{"a": 1', "the last line is cut off"),
         ],
     )
     def test_a_bad_row_names_file_and_line(self, tmp_path: Path, line: bytes, message: str) -> None:
@@ -75,10 +75,14 @@ class TestReading:
         with pytest.raises(DataError, match=rf"rows\.jsonl, line 2: .*{message}"):
             list(rows)
 
-    def test_a_cut_line_is_an_error_even_where_its_text_is_json(self, tmp_path: Path) -> None:
+    def test_a_cut_line_is_an_error_and_one_without_its_newline_is_not(
+        self, tmp_path: Path
+    ) -> None:
         whole = dump_line({"a": 12345})
         path = tmp_path / "rows.jsonl"
-        for cut in range(1, len(whole)):
+        path.write_bytes(whole[:-1])
+        assert list(iterate_jsonl(path)) == [(1, {"a": 12345})]
+        for cut in range(1, len(whole) - 1):
             path.write_bytes(whole[:cut])
             with pytest.raises(DataError, match="line 1: the last line is cut off"):
                 list(iterate_jsonl(path))

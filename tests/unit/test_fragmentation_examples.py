@@ -293,5 +293,5 @@ def test_tables_2_and_8_under_gemma_3(
 def test_empty_corrections_are_named(tmp_path: Path) -> None:
     path = tmp_path / "corrections.csv"
     path.write_text("")
-    with pytest.raises(DataError, match=r"corrections\.csv: empty; the first row is printed"):
+    with pytest.raises(DataError, match=r"corrections\.csv, row 1: no column printed, string"):
         read_corrections(path)
