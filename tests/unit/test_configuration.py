@@ -212,13 +212,14 @@ def test_a_local_model_is_spread_over_its_gpus(config: dict[str, Any]) -> None:
 
 def test_the_limit_of_gpus_holds_for_embedders_and_translators(config: dict[str, Any]) -> None:
     config["run"]["gpu_limit"] = 2
-    config["embedders"]["minilm"]["gpus"] = 3
+    name = config["tide"]["retrieval"]["embedder"]
+    config["embedders"][name]["gpus"] = 3
     translation = config["multitempbench"]["translation"]
     translation["method"] = "local"
     translation["local"] = {"source": "m", "revision": None, "gpus": 4}
     with pytest.raises(ConfigurationError) as refused:
         check_configuration(config)
-    assert "embedders.minilm: needs 3 GPUs but run.gpu_limit is 2" in str(refused.value)
+    assert f"embedders.{name}: needs 3 GPUs but run.gpu_limit is 2" in str(refused.value)
     assert "multitempbench.translation.local: needs 4 GPUs but" in str(refused.value)
 
 
