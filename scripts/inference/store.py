@@ -10,7 +10,7 @@ same key whatever file it stands in. `check` is the CRC-32 of the response's byt
 altered is found. A last line that is not whole was cut by a crash; it is dropped and generated
 again. Any other bad line is an error that names it. A batch is on the disk when `append` returns;
 where it cannot be written, the file is left with whole lines and the store takes nothing more.
-Commands (`store_commands.py`): `python -m scripts.inference.store verify|compact PATH`.
+Commands (`store_commands.py`): `python -m scripts.inference.store verify|compact|merge PATH`.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ class ResponseStore:
     def __enter__(self) -> Self:
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = _take_segment(self.path, self.split)
+            self._lock = take_segment(self.path, self.split)
         try:
             self.load()
             with writing(self.path):
@@ -446,7 +446,7 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _take_segment(path: Path, split: str | None) -> Lock:
+def take_segment(path: Path, split: str | None) -> Lock:
     """The lock of a file of which no other file is written by a run that splits otherwise."""
     deadline = time.monotonic() + PATIENCE_S
     while True:

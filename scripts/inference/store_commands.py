@@ -1,21 +1,26 @@
-"""Commands for response stores: `python -m scripts.inference.store verify|compact PATH…`.
+"""Commands for response stores: `python -m scripts.inference.store verify|compact|merge PATH…`.
 
 PATH is a store file, or a folder of which every store file is taken. `verify` reads every line and
 tells all that is wrong; the exit status is 1 where a run would refuse the store. With `--repair`
 bad lines go to `<name>.rejected` beside the file, so that their answers are generated again and
 nothing is lost silently. `compact` drops errors that were answered later and repeated answers.
+`merge` does the same and puts the segments of a split run (`<mode>.<shard>.jsonl`) into its one
+file, `<mode>.jsonl`, in the order of the keys: the same answers give the same bytes, however many
+jobs gave them.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scripts.files import DataError, atomic_write
+from scripts.files import DataError, atomic_write, sync_path
+from scripts.inference.interface import MODES
 from scripts.inference.store import (
     Contents,
     Line,
@@ -24,6 +29,7 @@ from scripts.inference.store import (
     read_file,
     read_lines,
     store_files,
+    take_segment,
     writing,
 )
 
@@ -147,6 +153,57 @@ def compact(path: Path | str) -> Contents:
     return contents
 
 
+# A store file of a run, with its number if it is a segment. A judge's name may end in a number too.
+_OF_A_RUN = re.compile(rf"((?:{'|'.join(MODES)})(?:\.[a-z]+)?)(?:\.(\d+))?\.jsonl")
+
+
+def segments(path: Path) -> tuple[Path, list[Path]]:
+    """The one file of a run and its segments, given any of them, by their number.
+
+    Raises StoreError for a name that is not of a run's store.
+    """
+    name = _OF_A_RUN.fullmatch(path.name)
+    if name is None:
+        raise StoreError(f"{path}: not the store of a run, which is named after its mode")
+    numbers = {}
+    for file in path.parent.glob(f"{name[1]}.*.jsonl"):
+        found = _OF_A_RUN.fullmatch(file.name)
+        if found and found[1] == name[1] and found[2]:
+            numbers[int(found[2])] = file
+    return path.with_name(f"{name[1]}.jsonl"), [numbers[number] for number in sorted(numbers)]
+
+
+def merge(path: Path | str) -> tuple[Path, Contents]:
+    """Put the segments of a run into its one file and remove them; returns it and what they held.
+
+    The file is on the disk before the segments go, so a crash leaves each answer at least once.
+    Answers, and errors that nothing superseded, stand as they were, ordered by key; of two equal
+    answers the first stays (the one file before segments, these by number). Raises StoreError while
+    a run writes any of the files, and for a bad line; then all stay as they are.
+    """
+    whole, parts = segments(Path(path).resolve())
+    files = [file for file in (whole, *parts) if file.is_file()]
+    if not files:
+        raise StoreError(f"{path}: no such store file")
+    lock = take_segment(whole, "merge")
+    try:
+        contents = Contents()
+        lines: dict[tuple[Path, int], bytes] = {}
+        for file in files:
+            read_file(file, contents)
+            lines.update(((file, line.number), line.bare) for line in read_lines(file))
+        with writing(whole):
+            with atomic_write(whole, "wb") as handle:
+                for key in sorted(contents.answers):
+                    handle.write(lines[contents.origin[key]] + b"\n")
+            sync_path(whole.parent)
+            for file in parts:
+                file.unlink()
+    finally:
+        lock.release()
+    return whole, contents
+
+
 def _store_files(given: Path) -> Iterator[Path]:
     """The store files of a path; those that others read are named and passed over."""
     if not given.is_dir():
@@ -193,6 +250,25 @@ def compact_all(given: Path) -> bool:
     return True
 
 
+def merge_all(given: Path) -> bool:
+    """Merge the segments of every run of a path and print what they held."""
+    done = set()
+    for file in _store_files(given):
+        if given.is_dir():
+            name = _OF_A_RUN.fullmatch(file.name)
+            if name is None or name[2] is None:
+                continue
+        if (whole := segments(file)[0]) not in done:
+            done.add(whole)
+            number = len(segments(file)[1])
+            _, contents = merge(file)
+            print(
+                f"{whole}: {len(contents.answers)} answers of {contents.lines} lines, "
+                f"{number} segments merged into it"
+            )
+    return True
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; exit status 1 where something is wrong and was not mended."""
     parser = argparse.ArgumentParser(
@@ -204,7 +280,8 @@ def main(arguments: list[str] | None = None) -> int:
     checking = commands.add_parser("verify", help="read every line and tell what is wrong")
     checking.add_argument("--repair", action="store_true", help="move bad lines aside")
     rewriting = commands.add_parser("compact", help="drop what is superseded or repeated")
-    for command in (checking, rewriting):
+    merging = commands.add_parser("merge", help="put the segments of a split run into one file")
+    for command in (checking, rewriting, merging):
         command.add_argument("path", type=Path, nargs="+")
     chosen = parser.parse_args(arguments)
     fine = True
@@ -212,8 +289,10 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             if chosen.command == "verify":
                 fine &= verify(given, chosen.repair)
-            else:
+            elif chosen.command == "compact":
                 fine &= compact_all(given)
+            else:
+                fine &= merge_all(given)
         except (OSError, DataError) as error:
             print(f"error: {error}", file=sys.stderr)
             fine = False

@@ -17,11 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.files import DataError, read_json, read_records, write_json, write_records
-from scripts.inference import manifest, run_model, runner
+from scripts.inference import manifest, run_model, runner, store_commands
 from scripts.inference import store as store_module
 from scripts.inference.interface import ModelSpec
 from scripts.inference.shards import ShardError, Split, segment, turns, work
-from scripts.inference.store import ResponseStore, StoreError, request_key, store_files
+from scripts.inference.store import (
+    ResponseStore,
+    StoreError,
+    decode_line,
+    request_key,
+    store_files,
+)
 from scripts.records import Request, Response
 from tests.unit.test_runner import ENTRY, SPEC, FakeBackend, Inputs
 from tests.unit.test_runner import request as plain_request
@@ -452,3 +458,99 @@ def test_merged_manifests_keep_what_differs_in_the_shards() -> None:
     assert "model" not in merged["shards"][0]
     with pytest.raises(DataError, match="two and one differ in model"):
         manifest.merge([part, {**other, "model": "m"}], runner.Run([], 0, 0, 0), ["one", "two"])
+
+
+# --- one file again -------------------------------------------------------------------------------
+
+
+def test_merged_segments_have_the_same_bytes_however_many_they_were(
+    tmp_path: Path, made: list[FakeBackend], capsys: pytest.CaptureFixture[str]
+) -> None:
+    merged = []
+    for shards in (1, 2, 5):
+        jobs = Jobs(tmp_path / str(shards), some_requests(), shards)
+        for number in range(1, shards + 1):
+            jobs.shard(number)
+        before, _ = jobs.gather("before")
+        assert store_commands.main(["merge", str(jobs.store.parent)]) == 0
+        assert f"10 answers of 10 lines, {shards} segments" in capsys.readouterr().out
+        assert store_files(jobs.store) == [jobs.store]
+        assert jobs.gather("after")[0] == before == jobs.whole()
+        merged.append(jobs.store.read_bytes())
+        # Nothing is left to merge in the folder; the file alone stays as it is.
+        assert store_commands.main(["merge", str(jobs.store.parent), str(jobs.store)]) == 0
+        assert jobs.store.read_bytes() == merged[0]
+    assert len(set(merged)) == 1
+
+
+def stored(path: Path, *rows: tuple[int, str | None]) -> Path:
+    """A store file with answers by number; None is an error."""
+    with ResponseStore(path) as store:
+        for number, text in rows:
+            base = FakeBackend(SPEC).answer(plain_request("x"))
+            failed = {"text": "", "finish_reason": "error", "error": f"timeout in {path.name}"}
+            changes = {"text": text} if text is not None else failed
+            store.append([(f"{number:064x}", replace(base, **changes))])  # type: ignore[arg-type]
+    return path
+
+
+def test_merging_keeps_answers_and_errors_and_drops_what_is_superseded(tmp_path: Path) -> None:
+    for name, *rows in (
+        ("thinking.jsonl", (4, "d"), (2, None)),
+        ("thinking.10.jsonl", (1, "a"), (3, None)),
+        ("thinking.2.jsonl", (2, "b")),
+        ("thinking.ablation.jsonl", (7, "g")),
+        ("thinking.ablation.1.jsonl", (6, "f")),
+        ("non_thinking.1.jsonl", (9, "i")),
+    ):
+        stored(tmp_path / name, *rows)
+    whole = tmp_path / "thinking.jsonl"
+    before = ResponseStore(whole).load().answers
+    path, contents = store_commands.merge(tmp_path / "thinking.2.jsonl")
+    assert path == whole and contents.lines == 5
+    assert ResponseStore(whole).load().answers == before
+    found = [decode_line(line) for line in whole.read_bytes().splitlines()]
+    assert [(int(key, 16), row["text"]) for key, row in found] == [
+        *((1, "a"), (2, "b"), (3, ""), (4, "d")),
+    ]
+    assert {path.name for path in tmp_path.glob("*.jsonl")} == {
+        *("thinking.jsonl", "thinking.ablation.jsonl", "thinking.ablation.1.jsonl"),
+        "non_thinking.1.jsonl",
+    }
+    assert store_commands.main(["merge", str(tmp_path)]) == 0
+    assert {path.name for path in tmp_path.glob("*.jsonl")} == {
+        *("thinking.jsonl", "thinking.ablation.jsonl", "non_thinking.jsonl"),
+    }
+
+
+def test_a_torn_line_does_not_outlive_merging(tmp_path: Path) -> None:
+    path = stored(tmp_path / "thinking.1.jsonl", (1, "a"))
+    with path.open("ab") as handle:
+        handle.write(b'{"check": "')
+    whole, contents = store_commands.merge(path)
+    assert contents.torn == [path]
+    assert whole.read_bytes().count(b"\n") == 1 and not path.exists()
+
+
+def test_what_cannot_be_merged_stays_as_it_is(
+    tmp_path: Path, held: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = stored(tmp_path / "thinking.1.jsonl", (1, "a"))
+    second = tmp_path / "thinking.2.jsonl"
+    second.write_bytes(first.read_bytes().replace(b'"a"', b'"x"'))
+    assert store_commands.main(["merge", str(tmp_path)]) == 1
+    assert "thinking.2.jsonl, line 1: the checksum" in capsys.readouterr().err
+    second.unlink()
+    stored(tmp_path / "aside.jsonl", (1, "b")).rename(second)
+    assert store_commands.main(["merge", str(first)]) == 1
+    assert "a different answer to the same question" in capsys.readouterr().err
+    second.unlink()
+    process = held("thinking.3.jsonl", "3 shards").pid
+    assert store_commands.main(["merge", str(first)]) == 1
+    assert f"process {process} on " in capsys.readouterr().err
+    assert first.is_file() and not (tmp_path / "thinking.jsonl").exists()
+    judge = stored(tmp_path / "qwen2.5.jsonl", (1, "a"))
+    assert store_commands.main(["merge", str(judge)]) == 1
+    assert "not the store of a run" in capsys.readouterr().err
+    assert store_commands.main(["merge", str(tmp_path / "non_thinking.jsonl")]) == 1
+    assert "no such store file" in capsys.readouterr().err
