@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import subprocess
@@ -59,25 +60,35 @@ def test_a_log_is_written_anew(tmp_path: Path, terminal: io.StringIO) -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "remedy", "placed"),
     [
-        DataError("items.jsonl, line 3: not valid JSON; correct or remove it"),
-        FileNotFoundError(2, "No such file", "x"),
-        RuntimeError("the model's server did not start"),
+        (DataError("items.jsonl, line 3: not valid JSON; correct or remove it"), "", False),
+        (FileNotFoundError(2, "No such file", "x"), "; restore it, or delete what was built", True),
+        (RuntimeError("the model's server did not start"), "", True),
+        (OSError(errno.ENOSPC, "No space left on device", "x"), "; make room on that disk", False),
+        (OSError(errno.EROFS, "Read-only file system", "x"), "; that disk is mounted", False),
+        (OSError(errno.EIO, "Input/output error", "x"), "", True),
     ],
 )
-def test_a_known_error_is_one_line(tmp_path: Path, terminal: io.StringIO, error: Exception) -> None:
+def test_a_known_error_is_one_line(
+    tmp_path: Path, terminal: io.StringIO, error: Exception, remedy: str, placed: bool
+) -> None:
     def main(job: Any) -> None:
         raise error
 
     with pytest.raises(SystemExit) as stop:
         execute(main, job(tmp_path / "rule.log"))
     assert stop.value.code == 1
-    assert terminal.getvalue() == f"error in make_table: {error}\n"
-    # For an error that is not of our own types the log has the place in the code as well.
+    shown = terminal.getvalue()
+    assert shown.startswith(f"error in make_table: {error}{remedy}")
+    assert shown.count("\n") == 1 and bool(remedy) is shown.startswith(
+        f"error in make_table: {error};"
+    )
+    # For an error that is not of our own types the log has the place in the code as well; for a
+    # full or forbidden disk the code says nothing.
     log = (tmp_path / "rule.log").read_text()
-    assert log.endswith(f"error in make_table: {error}\n")
-    assert log.startswith("Traceback") is not isinstance(error, DataError)
+    assert log.endswith(shown)
+    assert log.startswith("Traceback") is placed
 
 
 def test_an_unexpected_error_keeps_its_traceback(tmp_path: Path, terminal: io.StringIO) -> None:
