@@ -23,6 +23,9 @@ from scripts.workflow.check import load
 from scripts.workflow.config_files import ConfigurationError
 
 CODE_DIGEST = re.compile(r"'?[0-9a-f]{16}'?")
+# Files of requests among the inputs of a run, and what the manifests of its shards are called.
+ASKED = re.compile(r"/(requests|explanations)/.*\.jsonl$")
+SHARD = ".shard-"
 
 
 @dataclass
@@ -93,24 +96,29 @@ def describe(jobs: Iterable[PlannedJob]) -> Iterator[str]:
         for why, found in causes.items():
             yield f"    {len(found):4d} × {why}"
             for job in found:
-                if rule.endswith("run_model"):
+                if "_run_" in rule:
                     yield "           " + inference_price(job)
 
 
 def inference_price(job: PlannedJob) -> str:
     """Requests of an inference job beside the answers that its store holds."""
-    requests = sum(_lines(Path(file)) for file in job.input if "/requests/" in file)
-    model, mode = job.wildcards.get("model", ""), job.wildcards.get("mode", "")
-    stores = [
-        path
-        for output in job.output[:1]
-        for path in sorted(Path(output.split("/")[0]).glob(f"**/store/*/{model}/{mode}*.jsonl"))
-    ]
-    stored = sum(_lines(path) for path in stores)
+    run = f"{job.wildcards.get('model', '')} ({job.wildcards.get('mode', '')})"
+    if gathered := sum(SHARD in file for file in job.input):
+        return f"{run}: gathers the answers of {gathered} shards, asks nothing itself"
+    requests = sum(_lines(Path(file)) for file in job.input if ASKED.search(file))
+    stored = sum(_lines(path) for output in job.output[:1] for path in _stores(job, output))
     known = f"{requests} requests" if requests else "requests not built yet"
-    return (
-        f"{model} ({mode}): {known}, {stored} answers in its store; only missing ones are generated"
-    )
+    if "shard" in job.wildcards:
+        run += f", shard {job.wildcards['shard']} of {job.wildcards['shards']}"
+        known = f"its share of {known}"
+    return f"{run}: {known}, {stored} answers in its store; only missing ones are generated"
+
+
+def _stores(job: PlannedJob, output: str) -> list[Path]:
+    """The store files of a run below the folder of the results, its segments among them."""
+    benchmark = job.rule.partition("_run_")[0]
+    name = f"**/store/{benchmark}/{job.wildcards.get('model')}/{job.wildcards.get('mode')}*.jsonl"
+    return sorted(Path(output.split("/", maxsplit=1)[0]).glob(name))
 
 
 def spending(jobs: Iterable[PlannedJob]) -> Iterator[str]:

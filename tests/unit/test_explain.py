@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from scripts.workflow.explain import cause, describe, inference_price, main, planned_jobs
+from scripts.workflow.explain import (
+    PlannedJob,
+    cause,
+    describe,
+    inference_price,
+    main,
+    planned_jobs,
+)
 
 DRY_RUN = (
     """Building DAG of jobs...
@@ -67,6 +74,40 @@ def test_description_names_code_changes_and_prices(
     text = "\n".join(describe(jobs))
     assert text.startswith("2 job(s) would run:")
     assert "1 × its code changed" in text
+
+
+def test_shards_and_what_gathers_them_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, lines in (
+        ("results/tide/requests/rag/a.jsonl", 5),
+        ("results/store/tide/m/thinking.jsonl", 1),
+        ("results/store/tide/m/thinking.2.jsonl", 3),
+        ("results/store/syntaxbench/m/thinking.jsonl", 7),
+        ("results/store/tide/m/non_thinking.jsonl", 7),
+    ):
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}\n" * lines)
+    names = [f"results/manifests/tide/m.thinking.shard-{n}-of-2.json" for n in (1, 2)]
+    shard = PlannedJob(
+        "tide_run_shard",
+        names[1:],
+        ["results/tide/requests/rag/a.jsonl"],
+        "Missing output files: x",
+        {"model": "m", "mode": "thinking", "shard": "2", "shards": "2"},
+    )
+    whole = PlannedJob(
+        "tide_run_model",
+        ["results/tide/responses/m/thinking/rag/a.jsonl"],
+        [*names, "results/tide/requests/rag/a.jsonl"],
+        "Missing output files: x",
+        {"model": "m", "mode": "thinking"},
+    )
+    text = "\n".join(describe([shard, whole]))
+    assert "m (thinking), shard 2 of 2: its share of 5 requests, 4 answers in its store" in text
+    assert "m (thinking): gathers the answers of 2 shards, asks nothing itself" in text
 
 
 def test_nothing_to_do() -> None:
