@@ -3,9 +3,9 @@
 `python tests/faults/crash_child.py ORDER.json` runs `scripts/inference/run_model.py` with a
 stand-in for Snakemake's object. The order says where the files are, which backend answers, and what
 happens at which call: `{"call": "fsync store", "number": 2, "action": "kill"}` ends the process
-before its second fsync of the store. Three records are kept beside the files, written past the
-hooks: `calls.log` (every call that was passed), `handed.log` (keys that the backend was asked for)
-and `kept.log` (keys whose `append` had returned).
+before its second fsync of the store. Records are kept beside the files, written past the hooks:
+`calls.log` (every call that was passed), and keys: `handed.log` (the backend was asked for them),
+`given.log` (it gave the answer) and `kept.log` (their `append` had returned).
 """
 
 from __future__ import annotations
@@ -133,8 +133,10 @@ class WatchedBackend(Backend):
         batches = self._inner.generate_batches(requests)
         try:
             for batch in batches:
+                given = [keys[response.request_id] for response in batch]
+                GIVEN.add(*given)
                 yield batch
-                KEPT.add(*(keys[response.request_id] for response in batch))
+                KEPT.add(*given)
         finally:
             batches.close()  # type: ignore[attr-defined]
 
@@ -273,16 +275,18 @@ def real_backend(kind: str) -> type[Backend]:
 TABLE = dict(backends.TABLE)
 ORDER: dict[str, Any] = {}
 HANDED: Record
+GIVEN: Record
 KEPT: Record
 
 
 def run(order: dict[str, Any]) -> None:
     """Run the rule script as the order says; ends as the script ends."""
-    global HANDED, KEPT
+    global HANDED, GIVEN, KEPT
     folder = Path(order["folder"])
     ORDER.clear()
     ORDER.update(order)
-    HANDED, KEPT = Record(f"{folder}/handed.log"), Record(f"{folder}/kept.log")
+    names = ("handed", "given", "kept")
+    HANDED, GIVEN, KEPT = (Record(f"{folder}/{name}.log") for name in names)
     errors = os.open(f"{folder}/errors.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(errors, 1)
     os.dup2(errors, 2)

@@ -45,6 +45,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).with_name("crash_child.py")
 STORE = Path("store/test/model/non_thinking.jsonl")
 FILES = ("alpha", "beta")
+FILE_NAMES = tuple(f"{name}.jsonl" for name in FILES)
+APPENDING = ("write store", "fsync store")
 #: Seconds after which a run is taken for hanging; far more than it takes on a loaded machine.
 LIMIT_S = 120.0
 DECODING = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
@@ -341,6 +343,8 @@ def planned(count: int, seed: int, bench: Bench) -> list[Moment]:
         add("SIGKILL at a time", at=chance.random(), backend=backend, own_interpreter=own)
     for number in range(numbers["SIGTERM at a call"]):
         fault = {**calls[number * len(calls) // numbers["SIGTERM at a call"]], "action": "term"}
+        if number % 3 == 0:
+            fault = store_fault(chance, "term")
         add("SIGTERM at a call", fault=fault, start="half")
     for kind in ("SIGTERM at a time", "Ctrl-C at a time"):
         for number in range(numbers[kind]):
@@ -522,10 +526,18 @@ class Trial:
         return "\n".join(lines_in(self.folder / "errors.log"))
 
     def judge_kept(self) -> None:
-        """Every batch whose `append` had returned is in the file."""
-        kept = set(lines_of(self.folder / "kept.log"))
-        missing = kept - set(rows_of(self.store))
+        """Every batch whose `append` had returned is in the file; no output is half written."""
+        fault = self.moment.fault or {"call": ""}
+        asked_to_end = self.moment.kind.startswith("SIGTERM") and fault["call"] in APPENDING
+        # Who is only asked to end while he writes a batch writes it first.
+        known = "given.log" if asked_to_end else "kept.log"
+        missing = set(lines_of(self.folder / known)) - set(rows_of(self.store))
         self.check(not missing, f"{len(missing)} answers that had been kept are gone")
+        written = outputs(self.folder)
+        halves = [n for n in written if n in FILE_NAMES and written[n] != self.reference.outputs[n]]
+        self.check(not halves, f"half written: {halves}")
+        if self.moment.kind in ("disk full", "disk fails") and self.store.is_file():
+            self.check(self.store.read_bytes()[-1:] in (b"", b"\n"), "half a line was left")
 
     def damage(self, kind: str) -> set[str]:
         """Spoil the end of the store as a power cut does; what is then still there."""
