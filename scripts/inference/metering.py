@@ -22,9 +22,14 @@ from scripts.inference.spending import (
     SpendingError,
 )
 
+#: Seconds for which open attempts of other jobs are waited for while nothing happens in the ledger.
+PATIENCE = 60.0
+#: Seconds between two looks at the ledger while other jobs are waited for.
+PAUSE = 0.5
+
 
 class CapError(RuntimeError):
-    """The spend cap has no room for another attempt, and nothing of this process is under way."""
+    """The spend cap has no room for another attempt, and nothing under way may make some."""
 
 
 class Attempt:
@@ -56,11 +61,15 @@ class Meter:
     """The attempts of one process at one model; an asynchronous context manager.
 
     Leaving it waits until everything is in the ledger. Raises SpendingError where the ledger cannot
-    be written or read.
+    be written or read. `patience` is in seconds.
     """
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, patience: float = PATIENCE) -> None:
         self.account = account
+        self.patience = patience
+        # What the ledger said when it last changed, and when that was.
+        self._seen: tuple[object, float] = (None, 0.0)
+        self._stopping = False
         self._open = 0
         self._settlements = 0
         self._changed = asyncio.Event()
@@ -91,8 +100,8 @@ class Meter:
     async def attempt(self, prompt: int, completion: int) -> AsyncIterator[Attempt]:
         """Reserve the worst case of an attempt (tokens), and settle it at the end.
 
-        Waits as long as only attempts of this process stand in the way. Raises CapError where
-        there is no room even without them.
+        Waits for attempts of this process and of others that may settle with less. Raises CapError
+        where there is no room even then.
         """
         worst, entry = await self._room(prompt, completion)
         attempt = Attempt(self.account, worst)
@@ -110,11 +119,28 @@ class Meter:
             if await self._granted(entry):
                 self._open += 1
                 return worst, entry
+            if self._stopping:
+                raise CapError(self.account.refusal(worst))
             if seen != self._settlements:
                 continue
-            if not self._open:
+            if self._open:
+                await changed.wait()
+            elif self._others_may_settle():
+                await asyncio.sleep(PAUSE)
+            else:
                 raise CapError(self.account.refusal(worst))
-            await changed.wait()
+
+    def stop(self) -> None:
+        """Nobody needs to wait for room any more."""
+        self._stopping = True
+
+    def _others_may_settle(self) -> bool:
+        """Whether other jobs have attempts under way, and the ledger is not silent for too long."""
+        others = self.account.others()
+        now = asyncio.get_running_loop().time()
+        if self._seen[0] != others:
+            self._seen = (others, now)
+        return bool(others) and now - self._seen[1] < self.patience
 
     async def _granted(self, entry: dict[str, Any]) -> bool:
         if self._failure is not None:

@@ -537,6 +537,15 @@ class Account:
         self.ledger.exchange([entry], None)
         self._begun = True
 
+    def others(self) -> frozenset[Ticket]:
+        """Open reservations of other processes that are not known to have ended."""
+        if self.ledger is None:
+            return frozenset()
+        mine, tickets = self._run, list(self.ledger.open)
+        runs = {run for run, _ in tickets if run != mine}
+        ended = {run for run in runs if state_of(self.ledger.runs[run]) == "ended"}
+        return frozenset(ticket for ticket in tickets if ticket[0] in runs - ended)
+
     def refusal(self, wish: Amount) -> str:
         """Why there is no room for `wish`: spent, reserved, the cap, and the key to raise."""
         assert self.ledger is not None and self.terms is not None

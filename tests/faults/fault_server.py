@@ -114,6 +114,11 @@ class Handler(BaseHTTPRequestHandler):
         self.server.released.wait(20)
         self.close_connection = True
 
+    def step_late(self, name: str, step: Step) -> None:
+        """A whole good answer, 1.5 s later."""
+        self.server.released.wait(1.5)
+        self.send(200, self.good(name, step), {"Content-Type": "application/json"})
+
     def step_drop(self, name: str, step: Step) -> None:
         """Close without a word."""
         self.close_connection = True

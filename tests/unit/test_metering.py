@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from scripts.inference import spending
 from scripts.inference.metering import CapError, Meter
 from scripts.inference.spending import (
     ASSUMED,
@@ -122,16 +123,48 @@ def test_nothing_under_way_and_no_room_is_the_end(path: Path) -> None:
     assert (whole.spent.tokens, whole.reserved.tokens) == (50, 0)
 
 
-def test_the_reservations_of_other_jobs_are_not_waited_for(path: Path) -> None:
+def test_other_jobs_are_waited_for_as_long_as_they_do_something(path: Path) -> None:
+    other = account(path, 100)
+    held = [other.reservation(other.worst(45, 0)) for _ in range(2)]
+    other.exchange(held)
+
+    async def main(patience: float, *, ends: bool) -> None:
+        async with Meter(account(path, 100), patience) as meter:
+            task = asyncio.create_task(once(meter))
+            if ends:
+                await asyncio.sleep(0.1)
+                settlement = other.settlement(held.pop(), REPORTED, other.price.of(5, 0))
+                await asyncio.to_thread(other.exchange, [settlement])
+            await task
+
+    async def once(meter: Meter) -> None:
+        async with meter.attempt(11, 0) as attempt:
+            attempt.use(1, 0)
+
+    with pytest.raises(CapError, match=r"\(0 tokens\) spent, 0\.00009 USD \(90 tokens\) reserved"):
+        asyncio.run(main(0.0, ends=False))
+    asyncio.run(main(60.0, ends=True))
+    assert Ledger(path).read().spent.tokens == 6
+
+
+def test_dead_jobs_and_a_stopping_run_are_not_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = account(path, 100)
     other.exchange([other.reservation(other.worst(90, 0))])
 
-    async def main() -> None:
-        async with Meter(account(path, 100)) as meter, meter.attempt(11, 0):
-            raise AssertionError("there was no room")
+    async def main(*, stop: bool) -> None:
+        async with Meter(account(path, 100), 3600.0) as meter:
+            if stop:
+                meter.stop()
+            async with meter.attempt(11, 0):
+                raise AssertionError("there was no room")
 
-    with pytest.raises(CapError, match=r"\(0 tokens\) spent, 0\.00009 USD \(90 tokens\) reserved"):
-        asyncio.run(main())
+    with pytest.raises(CapError):
+        asyncio.run(main(stop=True))
+    monkeypatch.setattr(spending, "state_of", lambda _: "ended")
+    with pytest.raises(CapError, match="Reservations of runs that died count as spent"):
+        asyncio.run(main(stop=False))
 
 
 def test_cancelled_attempts_leave_no_open_reservation(

@@ -555,6 +555,7 @@ class _Run:
         """Start nothing more; attempts that are under way (and paid for) still finish."""
         self.stop_reason = self.stop_reason or reason
         self._stopping.set()
+        self._meter.stop()
 
     def _advice(self, fault: AttemptError) -> str:
         model, settings = self.backend.spec, self.settings

@@ -175,6 +175,7 @@ class _Run:
         except EmbeddingError as error:
             self.failure = self.failure or error
             self.stopping.set()
+            self.meter.stop()
             return None
 
     async def _group(
