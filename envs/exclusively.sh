@@ -16,4 +16,5 @@ if [ -n "$(ls -A .snakemake/locks 2>/dev/null)" ]; then
   echo "clearing the lock of a run that was killed" >&2
   "$@" --unlock >/dev/null
 fi
-exec "$@"
+# Snakemake need not take the lock itself (scripts/workflow/checkout.py).
+TOKENS_AND_TIME_EXCLUSIVE=1 exec "$@"

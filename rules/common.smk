@@ -7,8 +7,10 @@ from pathlib import Path
 from scripts.documents.manifest import documents as documents_of
 from scripts.inference.backends import backend_file
 from scripts.inference.spending import ENVIRONMENT, terms_text
+from scripts.machine.locks import LockError
 from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
+from scripts.workflow.checkout import CheckoutError, hold
 from scripts.workflow.command_line import check_profile, check_results
 from scripts.workflow.config_files import ConfigurationError, read_config
 from scripts.workflow.configuration import check_configuration, leave_out
@@ -55,9 +57,11 @@ PACKING = Packing(workflow, logger.info)
 
 onstart:
     try:
+        if workflow.is_main_process and workflow.execution_settings.lock:
+            hold(Path(".snakemake"))
         check_results(RESULTS, writing=True)
         PACKING.begin()
-    except (ConfigurationError, PackingError) as error:
+    except (CheckoutError, ConfigurationError, LockError, PackingError) as error:
         raise WorkflowError(str(error)) from None
 
 
@@ -401,8 +405,6 @@ def mtb_manifests():
     """Manifests of all inference of MultiTempBench: answers, hidden states, judging models."""
     answers = [f"{model}.{mode}" for model, mode in MTB_RUNS]
     states = [f"states/{name}" for name in MTB_PROBED]
-    verdicts = [
-        f"judges/{judge}/{run}" for judge in MTB_MODEL_JUDGES for run in answers
-    ]
+    verdicts = [f"judges/{judge}" for judge in MTB_MODEL_JUDGES]
     folder = f"{RESULTS}/manifests/multitempbench"
     return [f"{folder}/{name}.json" for name in answers + states + verdicts]
