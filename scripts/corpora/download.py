@@ -90,7 +90,8 @@ def retried(what: str, attempt: Callable[[], Any], retries: Retries) -> Any:
             if failed == retries.tries:
                 raise CorpusError(
                     f"{what}: given up after {failed} tries ({error}); "
-                    "check the network and run again, which goes on from here"
+                    "check the network (and HTTPS_PROXY, where there is a proxy) and run again, "
+                    "which goes on from here"
                 ) from error
             retries.wait(failed, error.asked_s)
     raise CorpusError(f"{what}: no tries allowed")
@@ -116,14 +117,18 @@ def _transfer(url: str, part: Path, limit: int | None, retries: Retries) -> None
         total = start + int(length) if length is not None else None
         if limit is not None and total is not None and total > limit:
             raise CorpusError(f"{url}: {total} bytes, more than the {limit} allowed")
-        with part.open("ab" if start else "wb") as handle:
-            for block in _blocks(response, start, total):
-                handle.write(block)
-                if limit is not None and handle.tell() > limit:
-                    raise CorpusError(f"{url}: more than the {limit} bytes allowed")
-            handle.flush()
-            os.fsync(handle.fileno())
-            have = handle.tell()
+        try:
+            with part.open("ab" if start else "wb") as handle:
+                for block in _blocks(response, start, total):
+                    handle.write(block)
+                    if limit is not None and handle.tell() > limit:
+                        raise CorpusError(f"{url}: more than the {limit} bytes allowed")
+                handle.flush()
+                os.fsync(handle.fileno())
+                have = handle.tell()
+        except OSError as error:
+            error.filename = error.filename or str(part)  # A full disk does not say which.
+            raise
     if total is not None and have < total:
         raise TransferError(f"{have} of {total} bytes came")
 

