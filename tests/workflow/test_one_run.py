@@ -9,7 +9,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,9 +49,9 @@ def busy(
             time.sleep(0.1)
         yield project, run
     finally:
-        with suppress(ProcessLookupError):
+        if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)
-        run.communicate()
+            run.communicate()
         server.delays.clear()
 
 
