@@ -396,9 +396,12 @@ class _Run:
 
     async def _all(self) -> None:
         client = open_client(self.settings, self._key)
-        async with client, self._meter, asyncio.TaskGroup() as group:
-            for _ in range(self._workers):
-                group.create_task(self._worker(client))
+        try:
+            async with client, self._meter, asyncio.TaskGroup() as group:
+                for _ in range(self._workers):
+                    group.create_task(self._worker(client))
+        except SpendingError as error:
+            self._stop_spending(error)
 
     async def _worker(self, client: openai.AsyncOpenAI) -> None:
         while not self._stopping.is_set():
@@ -451,12 +454,15 @@ class _Run:
                     if fault.refused:
                         attempt.refuse()
                     raise
-        except (CapError, SpendingError) as full:
-            self._stop(
-                f"model {self.backend.spec.name!r}: {full}. Finished answers are kept; "
-                f"{self._left:,} of this job's requests remain to be asked"
-            )
+        except (CapError, SpendingError) as error:
+            self._stop_spending(error)
             return None
+
+    def _stop_spending(self, error: CapError | SpendingError) -> None:
+        self._stop(
+            f"model {self.backend.spec.name!r}: {error}. Finished answers are kept; "
+            f"{self._left:,} of this job's requests remain to be asked"
+        )
 
     async def _attempt(
         self, client: openai.AsyncOpenAI, arguments: dict[str, Any], attempt: Attempt

@@ -162,8 +162,13 @@ class _Run:
         awaited; groups without vectors are None.
         """
         client = open_client(self.settings, self.key)
-        async with client, self.meter, asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(self._until_failure(client, group)) for group in groups]
+        running: list[asyncio.Task[list[list[float]] | None]] = []
+        try:
+            async with client, self.meter, asyncio.TaskGroup() as tasks:
+                for group in groups:
+                    running.append(tasks.create_task(self._until_failure(client, group)))
+        except SpendingError as error:
+            self.failure = self.failure or self._no_room(error)
         return [task.result() for task in running], self.failure
 
     async def _until_failure(
@@ -219,11 +224,14 @@ class _Run:
                     if fault.refused:
                         attempt.refuse()
                     raise
-        except (CapError, SpendingError) as full:
-            raise EmbeddingError(
-                f"embedder {self.embedder.spec.name!r}: {full}. Finished vectors are kept; the "
-                "next run asks only for the missing ones"
-            ) from None
+        except (CapError, SpendingError) as error:
+            raise self._no_room(error) from None
+
+    def _no_room(self, error: CapError | SpendingError) -> EmbeddingError:
+        return EmbeddingError(
+            f"embedder {self.embedder.spec.name!r}: {error}. Finished vectors are kept; the next "
+            "run asks only for the missing ones"
+        )
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep, but wake when the run stops."""
