@@ -66,6 +66,13 @@ def lease(count: int, purpose: str) -> Iterator[list[str]]:
     With 0 no device is seen. Raises TooFewGpusError where there are not so many, and LockError
     where the folder of the locks cannot be used. The environment is restored at the end.
     """
+    if not count:
+        # Nothing has to be known of the machine for that.
+        with ExitStack() as hidden:
+            for variable in dict.fromkeys((_VARIABLES[0], *_set_variables())):
+                hidden.enter_context(_environment(variable, []))
+            yield []
+        return
     devices = _devices()
     if count > len(devices):
         raise TooFewGpusError(
@@ -74,7 +81,7 @@ def lease(count: int, purpose: str) -> Iterator[list[str]]:
             f"{_VARIABLES[0]} (AMD: {_VARIABLES[1]}) name more"
         )
     with ExitStack() as stack:
-        chosen = _take(devices, count, purpose, stack) if count else []
+        chosen = _take(devices, count, purpose, stack)
         names = [device.name for device in chosen]
         stack.enter_context(_environment(_variable(), names))
         _LEASED.append(chosen)
@@ -110,8 +117,12 @@ def found(devices: Sequence[Device] | None = None) -> str:
 def _variable() -> str:
     """The variable that says which devices a process of this machine sees."""
     if _VARIABLES[0] not in os.environ and not _listing()[0]:
-        return next((name for name in _VARIABLES[1:] if name in os.environ), _VARIABLES[0])
+        return next(iter(_set_variables()), _VARIABLES[0])
     return _VARIABLES[0]
+
+
+def _set_variables() -> list[str]:
+    return [name for name in _VARIABLES if name in os.environ]
 
 
 def _devices() -> list[Device]:

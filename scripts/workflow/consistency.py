@@ -219,7 +219,8 @@ def gpus_needed(entry: Section) -> int:
     """GPUs that one process of this model occupies (0 for a remote server or a CPU model)."""
     split, own = int(entry.get("tensor_parallel", 1)), int(entry.get("gpus", 0))
     if entry["backend"] == "vllm":
-        return split
+        # `gpus: 0` says that it is a build of vLLM for the CPU.
+        return 0 if entry.get("gpus") == 0 else split
     if entry["backend"] == "transformers" and split > 1:
         return max(split, own)
     return own

@@ -208,6 +208,8 @@ def test_a_local_model_is_spread_over_its_gpus(config: dict[str, Any]) -> None:
         )
     ]
     assert needed == [2, 2, 0, 1, 3]
+    engine = config["models"]["qwen3.5-27b"]
+    assert gpus_needed({**engine, "gpus": 0}) == 0 and gpus_needed({**engine, "gpus": 1}) == 2
 
 
 def test_the_limit_of_gpus_holds_for_embedders_and_translators(config: dict[str, Any]) -> None:

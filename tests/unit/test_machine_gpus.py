@@ -191,7 +191,15 @@ def test_names_stay_as_they_were_given(
 def test_who_asks_for_none_sees_none(machine: GpuMachine) -> None:
     with lease(0, "x") as names:
         assert (names, os.environ["CUDA_VISIBLE_DEVICES"]) == ([], "")
-    assert not machine.leases.exists()
+    assert not machine.leases.exists() and machine.asked() == []
+    assert "CUDA_VISIBLE_DEVICES" not in os.environ
+
+
+def test_who_asks_for_none_sees_none_on_amd_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "0,1")
+    with lease(0, "x"):
+        assert os.environ["HIP_VISIBLE_DEVICES"] == os.environ["CUDA_VISIBLE_DEVICES"] == ""
+    assert os.environ["HIP_VISIBLE_DEVICES"] == "0,1"
 
 
 @pytest.mark.parametrize(
