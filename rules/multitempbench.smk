@@ -229,22 +229,25 @@ rule multitempbench_judge_by_rule:
 
 
 rule multitempbench_judge_by_model:
-    """Verdicts of a model of the roster; its answers are kept in a store of their own."""
+    """Verdicts of a model of the roster on every run; its answers are kept in a store of its own."""
     input:
         unpack(judge_inputs),
         item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
-        responses=expand(
-            f"{MTB_FOLDER}/responses/{{model}}/{{mode}}/{{task}}.0shot.jsonl",
-            task=MTB_TASKS,
-            allow_missing=True,
-        ),
+        responses=[
+            f"{MTB_FOLDER}/responses/{model}/{mode}/{task}.0shot.jsonl"
+            for model, mode in MTB_RUNS
+            for task in MTB_TASKS
+        ],
     output:
-        judgements=f"{MTB_FOLDER}/judgements/{{judge}}/{{model}}.{{mode}}.jsonl",
-        manifest=f"{RESULTS}/manifests/multitempbench/judges/{{judge}}/{{model}}.{{mode}}.json",
+        judgements=[
+            f"{MTB_FOLDER}/judgements/{{judge}}/{model}.{mode}.jsonl"
+            for model, mode in MTB_RUNS
+        ],
+        manifest=f"{RESULTS}/manifests/multitempbench/judges/{{judge}}.json",
     log:
-        f"{RESULTS}/logs/multitempbench/judge_by_model/{{judge}}/{{model}}.{{mode}}.log",
+        f"{RESULTS}/logs/multitempbench/judge_by_model/{{judge}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/multitempbench/judge_by_model/{{judge}}/{{model}}.{{mode}}.tsv"
+        f"{RESULTS}/benchmarks/multitempbench/judge_by_model/{{judge}}.tsv"
     wildcard_constraints:
         judge="|".join(map(re.escape, MTB_MODEL_JUDGES)) or "none",
     # The longest jobs first, so that the short ones fill the gaps.
@@ -259,13 +262,13 @@ rule multitempbench_judge_by_model:
     params:
         benchmark="multitempbench",
         judge=lambda wildcards: wildcards.judge,
+        runs=[list(run) for run in MTB_RUNS],
         entry=lambda wildcards: answering(wildcards.judge),
         mode=lambda wildcards: MODELS[wildcards.judge]["modes"][0],
         max_new_tokens=MTB["judging"]["max_new_tokens"],
         decoding=narrow(MTB["decoding"], "temperature", "top_p", "repetition_penalty"),
         store=lambda wildcards: (
-            f"{RESULTS}/store/multitempbench_judges/{wildcards.judge}/"
-            f"{wildcards.model}.{wildcards.mode}.jsonl"
+            f"{RESULTS}/store/multitempbench_judges/{wildcards.judge}.jsonl"
         ),
         code=lambda wildcards: code_digest(
             "scripts/multitempbench/judge_responses.py",

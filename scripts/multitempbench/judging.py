@@ -49,29 +49,25 @@ def judge_by_model(
     decoding: Mapping[str, Any],
     ask: Ask,
 ) -> list[Judgement]:
-    """A language model's verdict on every response, in their order.
+    """A language model's verdict on every response, in their order; of one run or of many.
 
     Only responses with a text are sent, equal texts to one item once. An answer of the judge that
     is an error or names no single grade leaves the response unscored, with the reason.
     """
     item_of = _items(items, responses)
-    texts = {response.request_id: answer_text(response) for response in responses}
-    requests = {
-        response.request_id: llm_judge.build_request(
-            item_of[response.item_id], texts[response.request_id][0], decoding
-        )
-        for response in responses
-        if not texts[response.request_id][1]
-    }
-    unique = {request.request_id: request for request in requests.values()}
+    texts = [answer_text(response) for response in responses]
+    requests = [
+        None if category else llm_judge.build_request(item_of[response.item_id], text, decoding)
+        for response, (text, category) in zip(responses, texts, strict=True)
+    ]
+    unique = {request.request_id: request for request in requests if request is not None}
     replies = dict(zip(unique, ask(list(unique.values())), strict=True))
     out = []
-    for response in responses:
-        category = texts[response.request_id][1]
-        if category:
+    for response, request, (_, category) in zip(responses, requests, texts, strict=True):
+        if request is None:
             out.append(_judgement(response, judge, _UNREAD[category], ""))
         else:
-            reply = replies[requests[response.request_id].request_id]
+            reply = replies[request.request_id]
             out.append(_judgement(response, judge, _of_reply(reply), reply.text))
     return out
 

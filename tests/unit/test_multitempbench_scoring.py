@@ -17,6 +17,7 @@ from multitempbench_material import Named, own_items, own_requests
 from scripts.files import DataError, read_csv, read_records, write_records
 from scripts.inference import open_model
 from scripts.inference.interface import Backend
+from scripts.inference.store import decode_line, encode_line
 from scripts.judging.answer_words import relation_word, yes_no_word
 from scripts.judging.date_judge import judge_item
 from scripts.judging.replies import without_cut_number
@@ -257,10 +258,83 @@ def job(files: dict[str, Path], folder: Path, judge: str, **params: Any) -> Simp
         input=Named(
             item_files=[files["items"]], responses=[files["responses"]], prompts=PROMPT_FILES
         ),
-        output=Named(judgements=folder / f"{judge}.jsonl", manifest=folder / f"{judge}.json"),
+        output=Named(judgements=f"{folder}/{judge}.jsonl", manifest=folder / f"{judge}.json"),
         params=Named(judge=judge, **params),
         wildcards=Named(**RUN),
     )
+
+
+OF_MODEL = {
+    **{"entry": ENTRY, "mode": "non_thinking", "max_new_tokens": 16},
+    **{"decoding": {"temperature": 0.0}, "benchmark": "multitempbench"},
+}
+
+
+def judge_runs(files: dict[str, Path], folder: Path, *names: str) -> dict[str, list[Judgement]]:
+    """The verdicts of the model `gpt` on runs that answer all alike, by the run's name."""
+    paths = {name: folder / f"responses/{name}.jsonl" for name in names}
+    for name, path in paths.items():
+        write_records(path, [replace(response, model=name) for response in responses()])
+    many = job(
+        files,
+        folder,
+        "gpt",
+        **OF_MODEL,
+        runs=[[name, RUN["mode"]] for name in names],
+        store=str(folder / "store/gpt.jsonl"),
+    )
+    many.input.responses = [str(path) for path in paths.values()]
+    many.output.judgements = [str(folder / f"judgements/{name}.jsonl") for name in names]
+    judge_responses.main(many)
+    return {name: read_records(folder / f"judgements/{name}.jsonl", Judgement) for name in names}
+
+
+def test_equal_replies_of_two_runs_are_judged_and_paid_once(
+    tmp_path: Path, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_model, "create_backend", FakeJudge)
+    FakeJudge.made.clear()
+    alone = judge_runs(files, tmp_path, "one")
+    both = judge_runs(files, tmp_path, "one", "two")
+    assert [len(made.asked) for made in FakeJudge.made] == [7, 0]
+    assert both == {"one": alone["one"], "two": alone["one"]}
+    with pytest.raises(DataError, match="1 files of responses for 2 runs"):
+        few = job(files, tmp_path, "gpt", **OF_MODEL, runs=[["one", "m"], ["two", "m"]], store="s")
+        judge_responses.main(few)
+
+
+def test_verdicts_of_one_store_a_run_are_not_paid_again(
+    tmp_path: Path,
+    files: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(open_model, "create_backend", FakeJudge)
+    FakeJudge.made.clear()
+    first = judge_runs(files, tmp_path, "one")
+    # As they were kept before: a store a run, with the same question in two of them.
+    store, older = tmp_path / "store/gpt.jsonl", tmp_path / "store/gpt"
+    older.mkdir()
+    lines = store.read_bytes().splitlines(keepends=True)
+    (older / "one.thinking.jsonl").write_bytes(b"".join(lines[:5]))
+    key, stored = decode_line(lines[0][:-1])
+    failed = encode_line(decode_line(lines[6][:-1])[0], {**stored, "error": "http 500"})
+    rest = [encode_line(key, {**stored, "text": "B"}), *lines[4:6], failed]
+    (older / "two.thinking.jsonl").write_bytes(b"".join(rest))
+    store.unlink()
+    capsys.readouterr()
+    # Six verdicts are found; the seventh was an error and is asked.
+    assert judge_runs(files, tmp_path, "one", "two")["one"] == first["one"]
+    assert [len(made.asked) for made in FakeJudge.made] == [7, 1]
+    said = capsys.readouterr().out
+    assert f"6 verdicts taken into {store} from 2 older files" in said
+    assert "of 1 questions the older files hold another verdict" in said
+    before = store.read_bytes()
+    judge_runs(files, tmp_path, "one", "two")
+    assert store.read_bytes() == before and FakeJudge.made[-1].asked == []
+    (older / "two.thinking.jsonl").write_bytes(b"nothing\n")
+    with pytest.raises(DataError, match=r"two\.thinking\.jsonl, line 1"):
+        judge_runs(files, tmp_path, "one")
 
 
 def test_rules_from_responses_to_agreement(
@@ -273,12 +347,9 @@ def test_rules_from_responses_to_agreement(
         files,
         tmp_path,
         "gpt",
-        entry=ENTRY,
-        mode="non_thinking",
-        max_new_tokens=16,
-        decoding={"temperature": 0.0},
-        store=str(tmp_path / "store/judging.toy-non_thinking.jsonl"),
-        benchmark="multitempbench",
+        **OF_MODEL,
+        runs=[list(RUN.values())],
+        store=str(tmp_path / "store/gpt.jsonl"),
     )
     judge_responses.main(model_job)
     before = (tmp_path / "gpt.jsonl").read_bytes()

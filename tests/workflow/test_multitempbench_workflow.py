@@ -89,9 +89,9 @@ class TimeProject(Project):
             **{"thinking": {"switch": "none"}, "tokenizer": "same", "threads": 1},
         }
 
-    def answer(self, *models: str) -> list[str]:
-        """Run what the models' answers and the judge's verdicts on them need, and nothing else."""
-        self.targets = tuple(f"{RESULTS}/judgements/judge/{m}.non_thinking.jsonl" for m in models)
+    def answer(self) -> list[str]:
+        """Run what all answers and the judge's verdicts on them need, and nothing else."""
+        self.targets = (f"{RESULTS}/judgements/judge/first.non_thinking.jsonl",)
         ran = self.run()
         self.targets = type(self).targets
         return ran
@@ -110,6 +110,15 @@ class TimeProject(Project):
         wanted = set(items)
         rows = [row for row in self.rows("requests/*.jsonl") if row["item_id"] in wanted]
         return Counter(as_prompt(row["messages"]) for row in rows)
+
+    def judged(self) -> set[tuple[str, str, str]]:
+        """(item, question, text) of all that the judge reads; equal answers of two runs once."""
+        items = self.items()
+        return {
+            (row["item_id"], items[row["item_id"]]["inputs"]["question"], row["text"])
+            for row in self.rows("responses/*/*/*.jsonl")
+            if row["text"].strip()
+        }
 
     def prompts_of(self, model: str) -> Counter[str]:
         """What `asked` counted last, of one model."""
@@ -132,9 +141,9 @@ class TimeProject(Project):
         return store.read_bytes().count(b"\n")
 
     def stored_verdicts(self) -> int:
-        """Verdicts in the stores of the judge."""
-        stores = (self.root / "results" / "store" / "multitempbench_judges").rglob("*.jsonl")
-        return sum(store.read_bytes().count(b"\n") for store in stores)
+        """Verdicts in the store of the judge."""
+        store = self.root / "results" / "store" / "multitempbench_judges" / "judge.jsonl"
+        return store.read_bytes().count(b"\n") if store.exists() else 0
 
     def make_model_primary_judge(self) -> None:
         self.edit_config(lambda c: c["multitempbench"]["judging"].update(primary="judge"))
@@ -169,26 +178,35 @@ def with_prefix(rules: set[str]) -> set[str]:
     return {f"multitempbench_{rule}" for rule in rules}
 
 
-def assert_only_asked_for(project: TimeProject, changed: set[str]) -> None:
-    """Exactly these items were asked, each once, and the new answers to them were judged."""
-    assert project.asked() == {"first": len(changed), "judge": len(changed)}
+def assert_only_asked_for(
+    project: TimeProject, changed: set[str], before: set[tuple[str, str, str]]
+) -> None:
+    """Exactly these items were asked, each once, and the new answers to them were judged.
+
+    `before` is what was judged already.
+    """
+    new = project.judged() - before
+    assert {name for name, *_ in new} == changed
+    assert project.asked() == {"first": len(changed), "judge": len(new)}
     assert project.prompts_of("first") == project.requests(changed)
-    judged = [json.loads(text)[-1]["content"] for text in project.prompts_of("judge")]
-    items = project.items()
-    for name in changed:
-        question = f"Question:\n{items[name]['inputs']['question']}\n"
-        assert sum(question in prompt for prompt in judged) == 1
+    asked = Counter(json.loads(text)[-1]["content"] for text in project.prompts_of("judge"))
+    assert set(asked.values()) == {1}
+    for _, question, _ in new:
+        told = sum(f"Question:\n{question}\n" in prompt for prompt in asked)
+        assert told == sum(question == other for _, other, _ in new)
 
 
 def test_first_run_asks_every_request_once(built: TimeProject) -> None:
     assert len(built.items()) == ITEMS
     answers = [row for row in built.rows("responses/*/*/*.jsonl") if row["text"].strip()]
     assert {row["model"] for row in answers} == RUNS
-    # Each run has a store of the judge's of its own.
-    assert built.first_asked == {"first": ITEMS, "judge": len(answers)}
+    # Equal answers of two runs are judged once.
+    judged = built.judged()
+    assert len(judged) < len(answers)
+    assert built.first_asked == {"first": ITEMS, "judge": len(judged)}
     assert built.prompts_of("first") == built.requests(built.items())
     assert built.stored_answers(GEMMA) == built.stored_answers(LLAMA) == ITEMS
-    assert built.stored_verdicts() == len(answers)
+    assert built.stored_verdicts() == len(judged)
 
 
 def test_first_run_measures_what_it_should(built: TimeProject) -> None:
@@ -224,10 +242,12 @@ def test_adding_a_model_generates_only_its_answers(project: TimeProject) -> None
         config["models"]["second"] = project.model("second")
         config["multitempbench"]["models"].append("second")
 
-    before = project.contents()
+    before, judged = project.contents(), project.judged()
     project.edit_config(add)
     ran = Counter(project.run())
-    assert project.asked() == {"second": ITEMS, "judge": ITEMS}
+    # The judge reads all runs in one job, and is asked about the new answers alone. The scores of
+    # the other runs, which are the rules judge's, are not made again.
+    assert project.asked() == {"second": ITEMS, "judge": len(project.judged() - judged)}
     of_model = {"run_model", "judge_by_model", "judge_by_rule", "score_responses"}
     of_scores = {"gather_scores", "compute_accuracy", "compute_correlations", "compare_judges"}
     of_scores |= {"fit_mixed_effects", "make_table"}
@@ -241,16 +261,17 @@ def test_editing_a_language_s_prompt_asks_only_its_items(project: TimeProject) -
     file = project.root / "scripts" / "multitempbench" / "prompts" / "zh.yaml"
     text = file.read_text()
     file.write_text(text.replace("不要任何解释", "不要解释"))
-    ran = project.answer("first", GEMMA)
+    judged = project.judged()
+    ran = project.answer()
     assert not with_prefix({"build_items", "extract_states"}) & set(ran)
     changed = project.items_of(language="zh")
     assert len(changed) == sum(QUOTA.values()) * len(FORMATS)
     assert project.stored_answers("first") == project.stored_answers(GEMMA) == ITEMS + len(changed)
-    assert_only_asked_for(project, changed)
+    assert_only_asked_for(project, changed, judged)
 
 
 def test_a_reviewer_s_correction_asks_only_its_variants(project: TimeProject) -> None:
-    before = project.items()
+    before, judged = project.items(), project.judged()
     row = next(r for r in project.rows("translations/ar.jsonl") if r["question_id"].startswith("r"))
     correction = {
         **{"question_id": row["question_id"], "language": "ar", "reviewer": "reviewer"},
@@ -258,25 +279,25 @@ def test_a_reviewer_s_correction_asks_only_its_variants(project: TimeProject) ->
     }
     overrides = project.root / "data" / "embedded" / "multitempbench_overrides.jsonl"
     overrides.write_text(json.dumps(correction) + "\n")
-    project.answer("first")
+    project.answer()
     changed = project.items_of(language="ar", question_id=row["question_id"])
     assert len(changed) == len(FORMATS)
     after = project.items()
     assert {name for name in after if after[name] != before.get(name)} == changed
-    assert_only_asked_for(project, changed)
+    assert_only_asked_for(project, changed, judged)
 
 
 def test_one_more_question_asks_only_its_variants(project: TimeProject) -> None:
-    before = project.items()
+    before, judged = project.items(), project.judged()
     project.edit_config(
         lambda c: c["multitempbench"]["quota"]["date_arithmetic"].update(own_questions=3)
     )
-    project.answer("first")
+    project.answer()
     after = project.items()
     assert {name: after[name] for name in before} == before
     added = set(after) - set(before)
     assert len(added) == len(LANGUAGES) * len(FORMATS)
-    assert_only_asked_for(project, added)
+    assert_only_asked_for(project, added, judged)
 
 
 def test_editing_the_regression_reruns_what_hangs_on_it(project: TimeProject) -> None:
@@ -298,9 +319,10 @@ def test_editing_date_formats_asks_nothing_where_no_text_changed(project: TimePr
     file = project.root / "scripts" / "dates" / "formats.py"
     file.write_text(file.read_text() + "\n\nADDED = 1\n")
     before = project.contents()
-    ran = Counter(project.answer("first"))
+    ran = Counter(project.answer())
     assert ran["multitempbench_build_items"] == ran["multitempbench_build_requests"] == len(QUOTA)
-    assert ran["multitempbench_run_model"] == ran["multitempbench_judge_by_model"] == 1
+    assert ran["multitempbench_run_model"] == len(RUNS)
+    assert ran["multitempbench_judge_by_model"] == 1
     assert project.asked() == {}
     assert project.contents() == before
 
