@@ -29,6 +29,7 @@ from scripts.inference.store import (
     store_files,
 )
 from scripts.records import Request, Response
+from tests.tiny_models import save_tiny_model
 from tests.unit.test_runner import ENTRY, SPEC, FakeBackend, Inputs
 from tests.unit.test_runner import request as plain_request
 
@@ -288,15 +289,17 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[FakeBackend]:
 class Jobs:
     """The jobs of a run that is split, as Snakemake would start them."""
 
-    def __init__(self, folder: Path, requests: Sequence[Request], shards: int) -> None:
-        self.folder, self.shards = folder, shards
+    def __init__(
+        self, folder: Path, requests: Sequence[Request], shards: int, entry: Any = None
+    ) -> None:
+        self.folder, self.shards, self.entry = folder, shards, entry or ENTRY
         self.requests = f"{folder}/requests/alpha.jsonl"
         write_records(self.requests, requests)
         self.manifests = [f"{folder}/shard-{n}-of-{shards}.json" for n in range(1, shards + 1)]
         self.store = folder / "store/test/fake/non_thinking.jsonl"
 
     def job(self, inputs: dict[str, Any], outputs: dict[str, Any], **params: Any) -> None:
-        fixed = {"name": "fake", "entry": ENTRY, "mode": "non_thinking", "benchmark": "test"}
+        fixed = {"name": "fake", "entry": self.entry, "mode": "non_thinking", "benchmark": "test"}
         limits = {"files": True, "max_new_tokens": 40, "store": str(self.store)}
         run_model.main(
             SimpleNamespace(
@@ -554,3 +557,29 @@ def test_what_cannot_be_merged_stays_as_it_is(
     assert "not the store of a run" in capsys.readouterr().err
     assert store_commands.main(["merge", str(tmp_path / "non_thinking.jsonl")]) == 1
     assert "no such store file" in capsys.readouterr().err
+
+
+# --- a real model ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["left_padded", "shared_prefix"])
+def test_a_local_model_in_float32_answers_alike_in_every_split(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, policy: str
+) -> None:
+    """Other shares make other batches; here they tip no answer."""
+    source = str(save_tiny_model(tmp_path_factory.mktemp("model")))
+    entry = {**ENTRY, "source": source, "threads": 1, "batch": {"policy": policy, "size": 4}}
+    requests = [
+        plain_request(f"i{n}", shots=n % 3, prompt=f"question {'x' * (n % 5)} {n}")
+        for n in range(14)
+    ]
+    answers = []
+    for shards in (1, 2, 5):
+        jobs = Jobs(tmp_path / str(shards), requests, shards, entry)
+        for number in range(1, shards + 1):
+            jobs.shard(number)
+        responses, facts = jobs.gather()
+        assert facts["requests"]["generated"] == 14
+        answers.append(Path(tmp_path / str(shards) / "gathered.jsonl").read_bytes())
+    assert any(response.text for response in responses)
+    assert len(set(answers)) == 1
