@@ -38,7 +38,7 @@ REJECTED = ".rejected"
 SHOWN = 20
 # Files below a folder of stores that are read by others, by the end of their name.
 OTHERS = {
-    ".vectors": "kept vectors, see `python -m scripts.retrieval.cache verify`",
+    ".vectors": "kept vectors, see `python -m scripts.retrieval.cache_commands verify`",
     "spending.jsonl": "the ledger of spending",
     REJECTED: "lines that were moved aside",
 }

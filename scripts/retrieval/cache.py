@@ -5,9 +5,10 @@ An append-only file outside the outputs of any rule. It begins with `MAGIC`; eve
     key (32 bytes) | dimensions (4) | CRC-32 of these (4) | vector (float32) | CRC-32 of it (4)
 
 in little-endian order. The key is the SHA-256 of the embedder's identity, the mode and the text. A
-last record that was cut by a crash is dropped; any other damage is an error. Several processes may
-use the file: one at a time computes what is missing, and reads first what others have added, so
-that no vector is computed (or paid) twice.
+last record that was cut by a crash, and the NUL bytes that a power cut leaves at the end, are
+dropped; any other damage is an error (`cache_commands.py` mends it). Several processes may use the
+file: one at a time computes what is missing, and reads first what others have added, so that no
+vector is computed (or paid) twice.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from scripts.execution import uninterrupted
+from scripts.files import sync_path
 from scripts.machine.locks import Lock
 from scripts.records import canonical_digest
 from scripts.retrieval.embedders.interface import (
@@ -39,10 +42,12 @@ MAGIC = b"embeddings 1\n"
 _HEAD = struct.Struct("<32sI")
 _CHECK = struct.Struct("<I")
 _HEAD_LENGTH = _HEAD.size + _CHECK.size
+# So many NUL bytes at the end are no part of a record.
+_NEVER_WRITTEN = 8
 
 
 class CacheError(EmbeddingError):
-    """The file of kept vectors is damaged."""
+    """The file of kept vectors is damaged, or cannot be written."""
 
 
 @dataclass
@@ -157,6 +162,16 @@ class EmbeddingCache:
 
     def _append(self, records: bytes) -> None:
         """Read what others have added, then write behind it; the caller holds the lock."""
+        try:
+            with uninterrupted():
+                self._write(records)
+        except OSError as error:
+            raise CacheError(
+                f"{self.path}: cannot be written ({error.strerror or error}); see to its disk and "
+                "run again. The vectors kept so far are safe"
+            ) from error
+
+    def _write(self, records: bytes) -> None:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             size = os.fstat(descriptor).st_size
@@ -170,37 +185,67 @@ class EmbeddingCache:
             while written < len(data):
                 written += os.pwrite(descriptor, data[written:], self._end + written)
             os.fsync(descriptor)
+            if not self._end:
+                sync_path(self.path.parent)
             self._end += len(data)
         finally:
             os.close(descriptor)
 
     def _catch_up(self, data: bytes) -> None:
         """Take in the whole records of what stands in the file from `_end` on."""
-        place = 0
-        if not self._end and data:
+        place, written = 0, written_length(data)
+        if not self._end and written:
             if not data.startswith(MAGIC):
-                if MAGIC.startswith(data):
+                if MAGIC.startswith(data[:written]):
                     return
                 raise CacheError(f"{self.path}: no file of kept vectors; move it away")
             place = len(MAGIC)
-        while place + _HEAD_LENGTH <= len(data):
-            start = place + _HEAD_LENGTH
-            key, dimensions = _HEAD.unpack_from(data, place)
-            self._check(data[place : start - _CHECK.size], data[start - _CHECK.size : start], place)
-            stop = start + 4 * dimensions
-            if stop + _CHECK.size > len(data):
-                break
-            self._check(data[start:stop], data[stop : stop + _CHECK.size], place)
-            self.vectors[key] = np.frombuffer(data[start:stop], dtype="<f4").astype(np.float32)
-            place = stop + _CHECK.size
+        try:
+            while (found := read_record(data, place, written)) is not None:
+                key, vector, place = found
+                self.vectors[key] = vector
+        except ValueError as error:
+            raise CacheError(
+                f"{self.path}, byte {self._end + place}: {error}; `python -m "
+                f"scripts.retrieval.cache_commands repair {self.path}` keeps the other vectors, "
+                "then this one is computed again"
+            ) from error
         self._end += place
 
-    def _check(self, content: bytes, check: bytes, place: int) -> None:
-        if _CHECK.pack(zlib.crc32(content)) != check:
-            raise CacheError(
-                f"{self.path}, byte {self._end + place}: the record was altered; remove the file, "
-                "its vectors are computed again"
-            )
+
+def written_length(data: bytes) -> int:
+    """Bytes before what a power cut leaves at the end: NUL bytes that were never written."""
+    written = len(data.rstrip(b"\x00"))
+    # A checksum, or a vector, may end in some by itself.
+    return written if len(data) - written >= _NEVER_WRITTEN or not written else len(data)
+
+
+def read_record(data: bytes, place: int, written: int) -> tuple[bytes, Vectors, int] | None:
+    """Key and vector of the record that begins at `place`, and where it ends.
+
+    None where a crash cut it, or left NUL bytes from `written` on; ValueError where it was altered.
+    """
+    start = place + _HEAD_LENGTH
+    if start > len(data):
+        return None
+    if not _fits(data[place : start - _CHECK.size], data[start - _CHECK.size : start]):
+        if written < start:
+            return None
+        raise ValueError("the record was altered")
+    key, dimensions = _HEAD.unpack_from(data, place)
+    stop = start + 4 * dimensions + _CHECK.size
+    if stop > len(data):
+        return None
+    body = data[start : stop - _CHECK.size]
+    if not _fits(body, data[stop - _CHECK.size : stop]):
+        if written < stop:
+            return None
+        raise ValueError("the record was altered")
+    return key, np.frombuffer(body, dtype="<f4").astype(np.float32), stop
+
+
+def _fits(content: bytes, check: bytes) -> bool:
+    return _CHECK.pack(zlib.crc32(content)) == check
 
 
 def _record(key: bytes, vector: Vectors) -> bytes:

