@@ -315,7 +315,7 @@ class Lock:
     def _respect_other_machines(self, kernel: bool) -> bool:
         """Raise HeldError if another machine's holder lives; True when a dead one is succeeded."""
         found = self.left_behind = _read_owner(self.path)
-        if found is None or (kernel and found.machine == this_machine()[1]):
+        if found is None or (kernel and _of_this_machine(found, self.path)):
             return False
         if _lives(self.path, self.pace):
             raise _held(self.path, _read_owner(self.path) or found)
@@ -423,7 +423,7 @@ def holder(path: Path | str, pace: Pace | None = None) -> str | None:
             os.close(descriptor)
         break
     found = _read_owner(path)
-    if found is None or (kernel and found.machine == this_machine()[1]):
+    if found is None or (kernel and _of_this_machine(found, path)):
         return None
     return str(found) if _lives(path, pace) else None
 
@@ -494,6 +494,12 @@ def _lives(path: Path, pace: Pace) -> bool:
         if _touched(path) != seen:
             return True
     return False
+
+
+def _of_this_machine(owner: Owner, path: Path) -> bool:
+    """True when this kernel decides about the owner's lock; it may have started again since."""
+    host, machine = this_machine()
+    return owner.machine == machine or (owner.host == host and not on_network(path))
 
 
 def _held(path: Path, owner: Owner) -> HeldError:

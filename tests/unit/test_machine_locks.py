@@ -309,6 +309,20 @@ def test_a_dead_holders_record_is_taken_over(
     assert f"{path}: taken over from {expected}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("network", [False, True])
+def test_a_record_from_before_a_restart_holds_nothing_on_a_disk_of_ones_own(
+    path: Path, monkeypatch: pytest.MonkeyPatch, network: bool
+) -> None:
+    """On a network file system another machine may have the same name."""
+    watched: list[Path] = []
+    monkeypatch.setattr(locks, "_lives", lambda path, pace: watched.append(path))
+    monkeypatch.setattr(locks, "on_network", lambda path: network)
+    leave_record(path, age=1, host=locks.this_machine()[0])
+    assert holder(path) is None
+    with Lock(path, "x"):
+        assert watched == [path, path] * network
+
+
 def test_age_is_told_by_the_file_system_not_by_our_clock(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
