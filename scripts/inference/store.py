@@ -19,7 +19,6 @@ import errno
 import json
 import os
 import random
-import stat
 import sys
 import time
 import zlib
@@ -301,9 +300,12 @@ class ResponseStore:
         return self.contents.good(key)
 
     def __enter__(self) -> Self:
+        if self.path.exists() and not self.path.is_file():
+            raise StoreError(f"{self.path}: not a regular file; move it away")
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = take_segment(self.path, self.split)
+            # Of the file itself, where the path is a link to it: two names are not two locks.
+            self._lock = take_segment(self.path.resolve(), self.split)
         try:
             self.load()
             with writing(self.path):
@@ -316,8 +318,6 @@ class ResponseStore:
     def _open(self) -> None:
         """Open the file behind its last whole line, and make sure that it is there to stay."""
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-        if not stat.S_ISREG(os.fstat(self._file).st_mode):
-            raise StoreError(f"{self.path}: not a regular file; move it away")
         if self.path in self.contents.torn:
             os.ftruncate(self._file, self.contents.whole[self.path])
         if self.path in self.contents.unended:
@@ -431,7 +431,7 @@ _REMEDIES = {
     errno.EROFS: "put it on a disk that may be written",
     errno.EACCES: "make the file and its folder writable",
     errno.EPERM: "make the file and its folder writable",
-    errno.EISDIR: "move the folder of that name away",
+    errno.EEXIST: "move the file that stands in the place of a folder away",
     errno.ENOTDIR: "move the file that stands in the place of a folder away",
 }
 

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +40,7 @@ SHOWN = 20
 # Files below a folder of stores that are read by others, by the end of their name.
 OTHERS = {
     ".vectors": "kept vectors, see `python -m scripts.retrieval.cache_commands verify`",
-    "spending.jsonl": "the ledger of spending",
+    "spending.jsonl": "the ledger, see `python -m scripts.inference.spending report`",
     REJECTED: "lines that were moved aside",
 }
 
@@ -49,17 +50,19 @@ class Findings:
     """What `verify` found in one store file; `bad` are (line number, what is wrong with it)."""
 
     path: Path
-    contents: Contents = field(default_factory=Contents)
+    lines: int = 0
+    answered: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
     bad: list[tuple[int, str]] = field(default_factory=list)
     torn: int = 0
-    answers: int = 0
-    waiting: int = 0
 
     def describe(self) -> str:
         """One line of counts and one for everything that is wrong."""
+        keys = len(self.answered | self.failed)
         counts = (
-            f"{self.path}: {self.contents.lines + len(self.bad)} lines, {self.answers} answers, "
-            f"{self.waiting} still in error, {self.contents.duplicates} superseded or repeated"
+            f"{self.path}: {self.lines} lines, {len(self.answered)} answers, "
+            f"{len(self.failed - self.answered)} still in error, "
+            f"{self.lines - len(self.bad) - keys} superseded or repeated"
         )
         notes = [f"  line {number}: {problem}" for number, problem in self.bad[:SHOWN]]
         if len(self.bad) > SHOWN:
@@ -83,9 +86,6 @@ def examine(group: Sequence[Path]) -> list[Findings]:
         findings = Findings(path)
         for line in read_lines(path):
             _take_in(line, findings, whole)
-        own = findings.contents.answers.values()
-        findings.waiting = sum("error" in stored for stored in own)
-        findings.answers = len(own) - findings.waiting
         found.append(findings)
     return found
 
@@ -93,38 +93,30 @@ def examine(group: Sequence[Path]) -> list[Findings]:
 def _take_in(line: Line, findings: Findings, whole: Contents) -> None:
     if line.torn:
         findings.torn = len(line.content)
-    elif line.problem:
-        findings.bad.append((line.number, line.problem))
-    else:
+        return
+    findings.lines += 1
+    problem = line.problem
+    if not problem:
         try:
             whole.add(line.key, line.stored, findings.path, line.number)
         except StoreError:
             first, number = whole.origin[line.key]
-            findings.bad.append(
-                (
-                    line.number,
-                    f"a different answer to the same question than {first}, line {number}",
-                )
-            )
-        else:
-            findings.contents.add(line.key, line.stored, findings.path, line.number)
+            problem = f"a different answer to the same question than {first}, line {number}"
+    if problem:
+        findings.bad.append((line.number, problem))
+    else:
+        (findings.failed if "error" in line.stored else findings.answered).add(line.key)
 
 
 def repair(path: Path, bad: Iterable[int]) -> Path:
     """Move the lines with these numbers, and a torn last line, to `<name>.rejected`; return it.
 
-    The side file is on the disk before the store is replaced. Raises StoreError while a run writes
-    the store.
+    The side file is on the disk before the store is replaced. The caller holds the store's lock.
     """
     path = path.resolve()
     aside = path.with_name(path.name + REJECTED)
     numbers = set(bad)
-    with (
-        locked(path),
-        writing(path),
-        aside.open("ab") as rejected,
-        atomic_write(path, "wb") as kept,
-    ):
+    with writing(path), aside.open("ab") as rejected, atomic_write(path, "wb") as kept:
         for line in read_lines(path):
             to = rejected if line.torn or line.number in numbers else kept
             to.write(line.bare + b"\n")
@@ -219,15 +211,22 @@ def _store_files(given: Path) -> Iterator[Path]:
 
 def verify(given: Path, mend: bool) -> bool:
     """Print what the stores of a path hold; True when a run would refuse none of them."""
-    fine = True
     files = list(_store_files(given))
-    done: set[Path] = set()
-    for file in files:
-        if file in done:
-            continue
-        # A file that was named alone is still compared with its shards.
-        group = store_files(file) if file.is_file() else [file]
-        done.update(group)
+    # A file that was named alone is still compared with its shards.
+    groups = {tuple(store_files(file)) or (file,): None for file in files}
+    found = [_verify_group(group, mend) for group in groups]
+    if len(found) > 1:
+        print(f"{len(found)} stores, {found.count(False)} that a run would refuse")
+    return all(found)
+
+
+def _verify_group(group: Sequence[Path], mend: bool) -> bool:
+    """Print what the files of one store hold, and mend them if asked."""
+    fine = True
+    with ExitStack() as stack, told() as problems:
+        if mend:
+            for path in group:
+                stack.enter_context(locked(path.resolve()))
         for findings in examine(group):
             print(findings.describe())
             if mend and (findings.bad or findings.torn):
@@ -235,19 +234,33 @@ def verify(given: Path, mend: bool) -> bool:
                 print(f"  moved to {aside}")
             elif findings.bad:
                 fine = False
-    return fine
+    return fine and not problems
+
+
+@contextmanager
+def told() -> Iterator[list[Exception]]:
+    """Print an error that names its file, and go on; the list then holds it."""
+    problems: list[Exception] = []
+    try:
+        yield problems
+    except (OSError, DataError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        problems.append(error)
 
 
 def compact_all(given: Path) -> bool:
-    """Compact every store file of a path and print what it held before."""
+    """Compact every store file of a path and print what it held before; True when all went well."""
+    fine = True
     for file in _store_files(given):
-        before = file.stat().st_size if file.is_file() else 0
-        contents = compact(file)
-        print(
-            f"{file}: {contents.lines} lines, {contents.duplicates} superseded or repeated "
-            f"dropped; {before} bytes, now {file.stat().st_size}"
-        )
-    return True
+        with told() as problems:
+            before = file.stat().st_size
+            contents = compact(file)
+            print(
+                f"{file}: {contents.lines} lines, {contents.duplicates} superseded or repeated "
+                f"dropped; {before} bytes, now {file.stat().st_size}"
+            )
+        fine &= not problems
+    return fine
 
 
 def merge_all(given: Path) -> bool:
@@ -286,14 +299,12 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     fine = True
     for given in chosen.path:
-        try:
+        with told() as problems:
             if chosen.command == "verify":
                 fine &= verify(given, chosen.repair)
             elif chosen.command == "compact":
                 fine &= compact_all(given)
             else:
                 fine &= merge_all(given)
-        except (OSError, DataError) as error:
-            print(f"error: {error}", file=sys.stderr)
-            fine = False
+        fine &= not problems
     return 0 if fine else 1

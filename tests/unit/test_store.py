@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,14 +28,15 @@ from scripts.inference.store import (
     decode_line,
     encode_line,
     from_stored,
+    locked,
     request_key,
     store_files,
     store_path,
     to_stored,
 )
-from scripts.inference.store_commands import compact, main
 from scripts.records import Request, Response
 
+ROOT = Path(__file__).resolve().parents[2]
 SPEC = ModelSpec(
     name="m",
     label="M",
@@ -192,6 +199,61 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path) -> None:
         assert path.read_bytes() == whole
 
 
+def test_a_last_line_that_lacks_only_its_newline_is_kept(tmp_path: Path) -> None:
+    path = filled(tmp_path / "m.jsonl")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert len(ResponseStore(path).load().answers) == 3
+    with ResponseStore(path) as store:
+        assert len(store.answers) == 3
+        store.append([(key_of(3), response("3"))])
+    assert path.read_bytes().startswith(whole)
+    assert len(ResponseStore(path).load().answers) == 4
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda whole: whole.replace(b"\n", b"\r\n"),
+        lambda whole: b"\xef\xbb\xbf" + whole,
+        lambda whole: b"\xef\xbb\xbf" + whole.replace(b"\n", b"\r\n"),
+    ],
+    ids=["CRLF", "byte order mark", "both"],
+)
+def test_what_other_programs_do_to_a_text_file_costs_nothing(tmp_path: Path, change: Any) -> None:
+    path = filled(tmp_path / "m.jsonl")
+    before = ResponseStore(path).load().answers
+    path.write_bytes(change(path.read_bytes()))
+    assert ResponseStore(path).load().answers == before
+    with ResponseStore(path) as store:
+        store.append([(key_of(3), response("3"))])
+    assert len(ResponseStore(path).load().answers) == 4
+
+
+def test_a_file_saved_as_utf_16_is_an_error_and_stays(tmp_path: Path) -> None:
+    path = filled(tmp_path / "m.jsonl", 1)
+    saved = path.read_bytes().decode().encode("utf-16")
+    path.write_bytes(saved)
+    with pytest.raises(StoreError, match="line 1: not a line"), ResponseStore(path):
+        pass
+    assert path.read_bytes() == saved
+
+
+def test_nul_bytes_in_a_last_line_are_a_power_cut_elsewhere_an_error(tmp_path: Path) -> None:
+    path = filled(tmp_path / "m.jsonl")
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    hurt = lines[2][:50] + bytes(len(lines[2]) - 51) + b"\n"
+    path.write_bytes(lines[0] + lines[1] + hurt)
+    with ResponseStore(path) as store:
+        assert len(store.answers) == 2
+        store.append([(key_of(2), response("2"))])
+    assert path.read_bytes() == whole
+    path.write_bytes(lines[0] + hurt + lines[1])
+    with pytest.raises(StoreError, match=r"line 2: .*NUL bytes, as a power cut.*verify --repair"):
+        ResponseStore(path).load()
+
+
 def test_zeros_left_by_a_power_cut_are_a_torn_line(tmp_path: Path) -> None:
     path = filled(tmp_path / "m.jsonl")
     whole = path.read_bytes()
@@ -209,6 +271,7 @@ def test_zeros_left_by_a_power_cut_are_a_torn_line(tmp_path: Path) -> None:
         (lambda line: b"\n", "not a line"),
         (lambda line: line[:-3] + b"\n", "checksum|not a line"),
         (lambda line: encode_line(key_of(1), {"text": "x"}), "lacks"),
+        (lambda line: line.replace(key_of(1).encode(), b"x" * 64), "key is not a SHA-256"),
     ],
 )
 def test_a_bad_line_elsewhere_names_file_and_line(
@@ -292,8 +355,8 @@ def test_one_writer_at_a_time_and_a_dead_writer_frees_the_lock(
         assert ready.wait(30)
         with pytest.raises(StoreError, match=f"process {holder.pid} on "), ResponseStore(path):
             pass
-        with pytest.raises(StoreError, match="another run"):
-            compact(path)
+        with pytest.raises(StoreError, match="another run"), locked(path):
+            pass
         assert len(ResponseStore(path).load().answers) == 3  # reading needs no lock
     finally:
         holder.kill()
@@ -327,35 +390,6 @@ def test_appending_needs_an_open_store(tmp_path: Path) -> None:
         ResponseStore(tmp_path / "m.jsonl").append([(key_of(1), response())])
 
 
-def test_compaction_drops_what_is_superseded_and_keeps_the_order(tmp_path: Path) -> None:
-    path = tmp_path / "m.jsonl"
-    with ResponseStore(path) as store:
-        store.append([(key_of(3), response("", **FAILED))])
-        store.append([(key_of(2), response("2")), (key_of(2), response("2"))])
-        store.append([(key_of(3), response("3")), (key_of(1), response("", **FAILED))])
-    before = ResponseStore(path).load().answers
-    assert compact(path).duplicates == 2
-    assert ResponseStore(path).load().answers == before
-    keys = [decode_line(line)[0] for line in path.read_bytes().splitlines()]
-    assert keys == [key_of(2), key_of(3), key_of(1)]
-    with pytest.raises(StoreError, match="no such"):
-        compact(tmp_path / "absent.jsonl")
-
-
-def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = filled(tmp_path / "deep" / "m.jsonl")
-    with path.open("ab") as handle:
-        handle.write(b"torn")
-    assert main(["verify", str(tmp_path)]) == 0
-    assert "3 lines, 3 answers, 0 still in error, 0 superseded" in (out := capsys.readouterr().out)
-    assert "is cut" in out
-    assert main(["compact", str(path)]) == 0
-    assert len(path.read_bytes().splitlines()) == 3
-    path.write_bytes(b"{}\n")
-    assert main(["verify", str(path)]) == 1
-    assert "line 1: not a line" in capsys.readouterr().out
-
-
 def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     stored = to_stored(response("x" * 200))
@@ -373,3 +407,193 @@ def test_a_write_that_is_cut_short_is_continued(
     monkeypatch.setattr(module.os, "write", lambda fd, data: real(fd, bytes(data[:100])))
     filled(path)
     assert len(ResponseStore(path).load().answers) == 3
+
+
+class TestWritingFails:
+    """Memory, file and caller agree on what was stored, and the next run goes on."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[ResponseStore]:
+        with ResponseStore(filled(tmp_path / "m.jsonl")) as store:
+            yield store
+
+    def fails(self, store: ResponseStore, message: str) -> None:
+        with pytest.raises(StoreError, match=rf"m\.jsonl: .*{message}.*The answers stored so far"):
+            store.append([(key_of(n), response(str(n))) for n in (7, 8, 9)])
+        assert store.good(key_of(7)) is None
+        with pytest.raises(StoreError, match="not open"):
+            store.append([(key_of(7), response("7"))])
+
+    def after(self, store: ResponseStore, expected: set[int]) -> None:
+        store.close()
+        assert store.path.read_bytes().endswith(b"\n")
+        again = ResponseStore(store.path).load()
+        assert again.answers.keys() == {key_of(n) for n in expected}
+        assert again.contents.torn == []
+
+    def test_a_disk_that_fills_up_within_a_batch(
+        self, store: ResponseStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real, room = os.write, [500]
+
+        def write(descriptor: int, data: Any) -> int:
+            if not room[0]:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written = real(descriptor, bytes(data[: room[0]]))
+            room[0] -= written
+            return written
+
+        with monkeypatch.context() as patched:
+            patched.setattr(module.os, "write", write)
+            self.fails(store, "No space left on device.*make room")
+        # The answer whose line is whole is paid for, so it stays.
+        self.after(store, {0, 1, 2, 7})
+
+    @pytest.mark.parametrize(
+        ("call", "code", "message"),
+        [
+            ("write", errno.EROFS, "Read-only file system.*may be written"),
+            ("write", errno.EDQUOT, "quota"),
+            ("fsync", errno.EIO, "Input/output error.*see to the disk"),
+        ],
+    )
+    def test_a_disk_that_fails(
+        self,
+        store: ResponseStore,
+        monkeypatch: pytest.MonkeyPatch,
+        call: str,
+        code: int,
+        message: str,
+    ) -> None:
+        def refuse(*arguments: Any) -> int:
+            raise OSError(code, os.strerror(code))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(module.os, call, refuse)
+            self.fails(store, message)
+        # What an fsync did not confirm may be there all the same; it is never half there.
+        self.after(store, {0, 1, 2, *((7, 8, 9) if call == "fsync" else ())})
+
+    def test_cutting_fails_too(self, store: ResponseStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = os.write
+
+        def write(descriptor: int, data: Any) -> int:
+            if len(data) < 100:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return real(descriptor, bytes(data[: len(data) - 50]))
+
+        def refuse(*arguments: Any) -> None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(module.os, "write", write)
+            patched.setattr(module.os, "ftruncate", refuse)
+            self.fails(store, "Input/output error")
+        store.close()
+        assert ResponseStore(store.path).load().contents.torn == [store.path]
+        with ResponseStore(store.path) as again:
+            assert again.answers.keys() == {key_of(n) for n in (0, 1, 2, 7, 8)}
+
+    def test_the_file_is_moved_or_replaced_under_the_run(self, store: ResponseStore) -> None:
+        aside = store.path.rename(store.path.with_name("aside"))
+        with pytest.raises(StoreError, match="was moved, removed or replaced"):
+            store.append([(key_of(7), response("7"))])
+        store.path.write_bytes(b"")
+        with pytest.raises(StoreError, match="not open"):
+            store.append([(key_of(7), response("7"))])
+        assert aside.read_bytes().count(b"\n") == 3
+
+    def test_a_contradiction_is_refused_and_the_rest_of_the_batch_is_stored(
+        self, store: ResponseStore
+    ) -> None:
+        rows = [(key_of(7), "7"), (key_of(1), "other"), (key_of(8), "8"), (key_of(8), "other")]
+        with pytest.raises(StoreError, match=f"different answer .* question {key_of(8)}"):
+            store.append([(key, response(text)) for key, text in rows])
+        self.after(store, {0, 1, 2, 7, 8})
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_a_signal_waits_for_the_batch(
+        self, store: ResponseStore, monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        before = signal.getsignal(number)
+
+        def stop(received: int, _frame: Any) -> None:
+            raise KeyboardInterrupt(received)
+
+        signal.signal(number, stop)
+        real = os.write
+
+        def write(descriptor: int, data: Any) -> int:
+            os.kill(os.getpid(), number)
+            return real(descriptor, data)
+
+        try:
+            with monkeypatch.context() as patched:
+                patched.setattr(module.os, "write", write)
+                with pytest.raises(KeyboardInterrupt):
+                    store.append([(key_of(7), response("7"))])
+            assert signal.getsignal(number) is stop
+        finally:
+            signal.signal(number, before)
+        assert store.good(key_of(7)) is not None
+        self.after(store, {0, 1, 2, 7})
+
+    def test_another_thread_may_append(self, store: ResponseStore) -> None:
+        thread = threading.Thread(target=store.append, args=([(key_of(7), response("7"))],))
+        thread.start()
+        thread.join()
+        self.after(store, {0, 1, 2, 7})
+
+
+def test_a_folder_or_a_device_in_the_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").mkdir()
+    with pytest.raises(StoreError, match=r"m\.jsonl: not a regular file"):
+        ResponseStore(tmp_path / "m.jsonl").__enter__()
+    (tmp_path / "n.jsonl").symlink_to("/dev/null")
+    with pytest.raises(StoreError, match=r"n\.jsonl: not a regular file"):
+        ResponseStore(tmp_path / "n.jsonl").__enter__()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="move the file that stands in the place of a folder"):
+        ResponseStore(tmp_path / "file" / "m.jsonl").__enter__()
+
+
+def test_a_store_that_may_not_be_written_is_still_read(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("who is root may write everything")
+    path = filled(tmp_path / "deep" / "m.jsonl")
+    path.parent.chmod(0o555)
+    path.chmod(0o444)
+    try:
+        assert len(ResponseStore(path).load().answers) == 3
+        with pytest.raises(StoreError, match="cannot be"):
+            ResponseStore(path).__enter__()
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_two_names_of_one_file_are_one_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store on another disk, put in its place by a link: one writer all the same."""
+    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    path = filled(tmp_path / "other disk" / "m.jsonl")
+    link = tmp_path / "m.jsonl"
+    link.symlink_to(path)
+    with ResponseStore(path), pytest.raises(StoreError, match="another run"):
+        ResponseStore(link).__enter__()
+    with ResponseStore(link) as store:
+        store.append([(key_of(7), response("7"))])
+    assert link.is_symlink() and len(ResponseStore(path).load().answers) == 4
+
+
+def test_a_strange_mask_and_locale_change_no_byte(tmp_path: Path) -> None:
+    plain = filled(tmp_path / "plain.jsonl")
+    code = (
+        "import os, sys; os.umask(0o077); sys.path.insert(0, '.');"
+        "from pathlib import Path; from tests.unit.test_store import filled;"
+        f"filled(Path({str(tmp_path / 'strange.jsonl')!r}))"
+    )
+    strange = {**os.environ, "LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONPATH": "."}
+    subprocess.run([sys.executable, "-c", code], check=True, env=strange, cwd=ROOT)
+    assert (tmp_path / "strange.jsonl").read_bytes() == plain.read_bytes()
+    assert (tmp_path / "strange.jsonl").stat().st_mode & 0o777 == 0o600
