@@ -293,6 +293,22 @@ def test_answers_waiting_to_be_taken_are_bounded():
         assert len(list(run)) == 59
 
 
+def test_answers_that_came_meanwhile_are_one_group():
+    """One write for all of them: the store is no bottleneck, and a kill finds few in memory."""
+    with FaultServer() as server:
+        groups = backend(server, concurrency=3).generate_batches(ask(*(f"n{i}" for i in range(20))))
+        first = next(groups)
+        deadline = time.monotonic() + 20
+        while len(server.seen) < len(first) + 2 * 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        second = next(groups)
+        rest = list(groups)
+    assert 1 < len(second) <= 2 * 3 + 3
+    texts = [row.text for group in (first, second, *rest) for row in group]
+    assert sorted(texts) == sorted(f"N{i}" for i in range(20)) and all(rest)
+
+
 def test_wrong_model_echo_is_recorded_or_refused():
     with FaultServer({"a": [Step("good", change={"model": "other"})]}) as server:
         lenient = backend(server)

@@ -262,18 +262,25 @@ class OpenAIBackend(Backend):
         Raises BackendError for a refused key, spent quota, unknown model or absent server, after
         everything that was finished has been yielded. Closing the generator cancels what is open.
         """
+        for (response,) in self._groups(requests, 1):
+            yield response
+
+    def generate_batches(self, requests: Sequence[Request]) -> Iterator[list[Response]]:
+        """The same Responses; all that came while the last ones were stored are one group.
+
+        So a slow disk is written once for many, and little waits in memory to be lost.
+        """
+        return self._groups(requests, len(requests))
+
+    def _groups(self, requests: Sequence[Request], most: int) -> Iterator[list[Response]]:
         if not requests:
             return
         work = [(request, self.arguments(request)) for request in requests]
         run = _Run(self, work, self._api_key(), self._tally)
         run.start()
         try:
-            while True:
-                finished = run.finished.get()
-                if finished is None:
-                    break
-                run.taken()
-                yield finished
+            while group := run.take(most):
+                yield group
         finally:
             run.cancel()
         if run.crash is not None:
@@ -342,6 +349,7 @@ class _Run:
         self.backend = backend
         self.settings = backend.settings
         self.finished: queue.SimpleQueue[Response | None] = queue.SimpleQueue()
+        self._over = False
         self.stop_reason: str | None = None
         self.crash: BaseException | None = None
         self._work = iter(work)
@@ -369,10 +377,23 @@ class _Run:
     def start(self) -> None:
         self._thread.start()
 
-    def taken(self) -> None:
-        """The consumer took one answer: another request may start."""
+    def take(self, most: int) -> list[Response]:
+        """Wait for an answer, and take all that are finished; none when the run is over.
+
+        For every answer taken another request may start.
+        """
+        group: list[Response] = []
+        with suppress(queue.Empty):
+            while len(group) < most and not self._over:
+                finished = self.finished.get(block=not group)
+                if finished is None:
+                    self._over = True
+                else:
+                    group.append(finished)
         with suppress(RuntimeError):  # The loop has closed: nothing is left to start.
-            self._loop.call_soon_threadsafe(self._window.release)
+            for _ in group:
+                self._loop.call_soon_threadsafe(self._window.release)
+        return group
 
     def cancel(self) -> None:
         """Cancel what is open and wait for the thread; harmless when all is done."""
