@@ -219,8 +219,9 @@ rule tide_run_ablation:
         unpack(shard_manifests(f"{RESULTS}/manifests/tide/ablation")),
         requests=tide_requests(TIDE_VARIANTS),
         # Many prompts of a variant are prompts of rag. Asked side by side, a hosted model may give
-        # two answers to one of them, and the store takes one answer to a question.
-        settings=ancient(f"{RESULTS}/manifests/tide/{{model}}.{{mode}}.json"),
+        # two answers to one of them, and the store takes one answer to a question. (As `ancient`,
+        # Snakemake would overlook other changes of this job whenever the settings run again.)
+        settings=f"{RESULTS}/manifests/tide/{{model}}.{{mode}}.json",
     output:
         responses=expand(
             f"{TIDE_FOLDER}/responses/{{model}}/{{mode}}/{{knowledge}}/{{task}}.jsonl",

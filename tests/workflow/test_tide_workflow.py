@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -289,6 +290,39 @@ def test_editing_the_second_step_asks_the_first_nothing(project: TideProject) ->
     explained = {as_prompt(row["messages"]) for row in project.rows("explanations/*.jsonl")}
     assert project.asked() == {"answerer": len(explained)}
     assert set(project.prompts_of("answerer")) == explained
+
+
+def test_another_revision_of_a_model_runs_all_its_steps(project: TideProject) -> None:
+    project.edit_config(lambda c: c["models"]["answerer"].update(revision="2"))
+    planned = Counter(project.plan())
+    assert with_prefix(**ANSWERS).items() <= planned.items()
+
+
+def test_shards_of_every_step_give_the_same_answers(project: TideProject) -> None:
+    def split(config: dict[str, Any]) -> None:
+        config["models"]["answerer"]["shards"] = 2
+        # A judge answers in one job.
+        config["models"]["councillor"]["shards"] = 3
+
+    before = project.contents()
+    store = project.root / "results" / "store" / "tide" / "answerer"
+    shutil.rmtree(store)
+    project.edit_config(split)
+    ran = project.until("scores.parquet")
+    steps = ("shard", "ablation_shard", "explanations_shard")
+    sharded = with_prefix(**{f"run_{step}": 2 for step in steps})
+    whole = with_prefix(**(ANSWERS | SCORES))
+    assert Counter(ran) == {**whole, **sharded}
+    assert project.asked() == {"answerer": project.requests().total()}
+    assert project.prompts_of("answerer") == project.requests()
+    after = project.contents()
+    same = ("responses/", "explanation_answers/", "judgements/", "scores")
+    assert all(before[name] == after[name] for name in before if name.startswith(same))
+    names = {path.name for path in store.glob("*.jsonl")}
+    assert {"non_thinking.1.jsonl", "non_thinking.2.jsonl"} <= names
+    parts = [f"{step}.{n}" for step in ("ablation", "explanations") for n in (1, 2)]
+    assert names <= {f"non_thinking.{part}.jsonl" for part in ("1", "2", *parts)}
+    assert not list((project.root / "results" / "manifests" / "tide").rglob("*shard*"))
 
 
 def add_to_manifest(project: TideProject, file: Path) -> None:
