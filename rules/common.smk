@@ -310,6 +310,11 @@ def run_memory(wildcards):
     return memory_of(wildcards.model) if loads_model(wildcards) else 6000
 
 
+def run_minutes(wildcards):
+    """Minutes that a run's job may take."""
+    return 2880 if loads_model(wildcards) else 60
+
+
 def run_threads(wildcards):
     """Cores of a run's job."""
     return MODELS[wildcards.model].get("threads", 1) if loads_model(wildcards) else 1

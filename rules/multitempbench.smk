@@ -167,7 +167,7 @@ rule multitempbench_run_model:
     resources:
         gpu=run_gpus,
         mem_mb=growing(run_memory),
-        runtime=growing(2880),
+        runtime=growing(run_minutes),
     params:
         benchmark="multitempbench",
         name=lambda wildcards: wildcards.model,

@@ -108,7 +108,7 @@ rule syntaxbench_run_model:
     resources:
         gpu=run_gpus,
         mem_mb=growing(run_memory),
-        runtime=growing(2880),
+        runtime=growing(run_minutes),
     params:
         benchmark="syntaxbench",
         name=lambda wildcards: wildcards.model,

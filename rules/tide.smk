@@ -180,7 +180,7 @@ rule tide_run_model:
     resources:
         gpu=run_gpus,
         mem_mb=growing(run_memory),
-        runtime=growing(2880),
+        runtime=growing(run_minutes),
     params:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
@@ -242,7 +242,7 @@ rule tide_run_ablation:
     resources:
         gpu=run_gpus,
         mem_mb=growing(run_memory),
-        runtime=growing(2880),
+        runtime=growing(run_minutes),
     params:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,
@@ -344,7 +344,7 @@ rule tide_run_explanations:
     resources:
         gpu=run_gpus,
         mem_mb=growing(run_memory),
-        runtime=growing(2880),
+        runtime=growing(run_minutes),
     params:
         benchmark="tide",
         name=lambda wildcards: wildcards.model,

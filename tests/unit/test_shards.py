@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,7 @@ from scripts.inference.store import (
     ResponseStore,
     StoreError,
     decode_line,
+    encode_line,
     request_key,
     store_files,
 )
@@ -461,6 +463,33 @@ def test_merged_manifests_keep_what_differs_in_the_shards() -> None:
     assert "model" not in merged["shards"][0]
     with pytest.raises(DataError, match="two and one differ in model"):
         manifest.merge([part, {**other, "model": "m"}], runner.Run([], 0, 0, 0), ["one", "two"])
+
+
+def test_reading_beside_a_writer_sees_whole_answers_only(tmp_path: Path) -> None:
+    lines = [
+        encode_line(f"{n:064x}", {"text": "ক" * 50, "finish_reason": "stop", "usage": {}})
+        for n in range(400)
+    ]
+    data, path = b"".join(lines), tmp_path / "thinking.2.jsonl"
+    random = Random(0)
+
+    def write() -> None:
+        with path.open("ab", buffering=0) as handle:
+            position = 0
+            while position < len(data):
+                position += handle.write(data[position : position + random.randint(1, 700)])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen, writing = [0], True
+    while writing:
+        writing = writer.is_alive()
+        answers = ResponseStore(tmp_path / "thinking.jsonl").load().answers
+        assert list(answers) == [f"{n:064x}" for n in range(len(answers))]
+        seen.append(len(answers))
+    writer.join()
+    assert seen[-1] == len(lines)
+    assert seen == sorted(seen)
 
 
 # --- one file again -------------------------------------------------------------------------------
