@@ -119,4 +119,4 @@ def test_failing_dry_run_is_passed_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([]) != 0
-    assert "Snakefile" in capsys.readouterr().err
+    assert "config.yaml: no such file" in capsys.readouterr().err
