@@ -95,7 +95,7 @@ def shown(name: str | None) -> str:
     """A name or path for a message; what looks like a key pasted in its place is not repeated."""
     text = str(name)
     bare = "/" not in text and "." not in text and not re.fullmatch(r"[A-Z_][A-Z0-9_]*", text)
-    if KEY_LIKE.search(text) or (bare and len(text) >= LONG_KEY):
+    if KEY_LIKE.search(text) or (bare and len(text) >= LONG_KEY and re.search(r"\d", text)):
         return "(a key stands where its place should be named)"
     return text
 

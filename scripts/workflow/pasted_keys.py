@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from scripts.inference.api_keys import KEY_LIKE, LONG_KEY, REMOVED, inside_repository, shown
+from scripts.inference.api_keys import KEY_LIKE, LONG_KEY, REMOVED, inside_repository
 
 # Fields in which a server expects a key.
 KEY_FIELD = re.compile(
@@ -51,7 +51,7 @@ def _known_keys() -> set[str]:
 def _walk(value: Any, key: str, known: set[str]) -> Iterator[str]:
     if isinstance(value, Mapping):
         for name, entry in value.items():
-            path = f"{key}.{shown(name)}" if key else shown(name)
+            path = f"{key}.{name}" if key else str(name)
             if _is_key(str(name), known):
                 yield f"{key or '(top level)'}: a key of a provider stands here as a name; {REMEDY}"
             elif isinstance(entry, str):

@@ -116,6 +116,9 @@ def open_client(settings: Settings, key: str) -> openai.AsyncOpenAI:
     client = openai.AsyncOpenAI(
         api_key=key, base_url=settings.base_url, max_retries=0, http_client=transport
     )
+    # Their debug logs (OPENAI_LOG) print headers and bodies, in which a server may repeat the key.
+    for library in ("openai", "httpx", "httpcore"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     # The client would tell every provider the account names of OPENAI_ORG_ID/OPENAI_PROJECT_ID.
     client.organization = client.project = None
     return client
