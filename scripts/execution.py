@@ -75,7 +75,10 @@ def execute(main: Callable[[Any], None], job: Any) -> None:
         if job.log:
             path = Path(str(job.log[0]))
             path.parent.mkdir(parents=True, exist_ok=True)
-            log = stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
+            # Line by line: a run that is killed leaves what it had said, and others can look on.
+            log = stack.enter_context(
+                path.open("w", buffering=1, encoding="utf-8", errors="backslashreplace")
+            )
             stack.enter_context(redirect_stdout(log))
             stack.enter_context(redirect_stderr(_Tee(log, sys.__stderr__)))
         try:

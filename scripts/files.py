@@ -25,8 +25,9 @@ from scripts.records import Record, RecordError
 R = TypeVar("R", bound=Record)
 # What the system says of a write without saying of which file.
 _NAMELESS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
-# Seconds after which an unfinished file that nobody holds is taken for a killed run's.
-_LEFT_BEHIND_S = 60.0
+# Seconds after which an unfinished file that nobody holds is taken for a killed run's: a writer may
+# have made it and not locked it yet.
+_LEFT_BEHIND_S = 2.0
 
 
 # How a file begins that was saved as UTF-16 ("Unicode" in some editors).

@@ -35,6 +35,7 @@ if str(ROOT) not in sys.path:
 
 from scripts.inference import backends  # noqa: E402
 from scripts.inference.interface import Backend, ModelSpec  # noqa: E402
+from scripts.inference.spending import ENVIRONMENT, LEDGER  # noqa: E402
 from scripts.inference.store import request_key  # noqa: E402
 from scripts.records import Request, Response  # noqa: E402
 
@@ -167,6 +168,8 @@ class Hooks:
             return "folder"
         if name.endswith(".lock") or name.startswith(".clock."):
             return "lock"
+        if name == LEDGER:
+            return "ledger"
         top = part.partition(os.sep)[0]
         return {"store": "store", "out": "output", "manifests": "manifest"}.get(top)
 
@@ -295,6 +298,7 @@ def run(order: dict[str, Any]) -> None:
     sys.__stderr__ = sys.stderr  # type: ignore[misc]
     if order.get("file_limit"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (order["file_limit"], order["file_limit"]))
+    os.environ[ENVIRONMENT] = order.get("spending", "")
     backends.TABLE[order["entry"]["backend"]] = (__name__, "WatchedBackend")
     Hooks(folder, order.get("fault"), Record(f"{folder}/calls.log")).install()
     runpy.run_path(str(SCRIPT), init_globals={"snakemake": job(order)}, run_name="rule")

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from scripts.files import write_records
+from scripts.inference.spending import LEDGER, Ledger, terms_text
 from scripts.inference.store import REPAIR, encode_line
 from scripts.inference.store_commands import REJECTED, compact
 from scripts.inference.store_commands import main as store_command
@@ -46,6 +47,8 @@ CHILD = Path(__file__).with_name("crash_child.py")
 STORE = Path("store/test/model/non_thinking.jsonl")
 FILES = ("alpha", "beta")
 FILE_NAMES = tuple(f"{name}.jsonl" for name in FILES)
+#: Tokens that the server says an answer took.
+TOKENS = 12
 APPENDING = ("write store", "fsync store")
 #: Seconds after which a run is taken for hanging; far more than it takes on a loaded machine.
 LIMIT_S = 120.0
@@ -211,6 +214,10 @@ class Bench:
         order |= {"entry": self.entry(backend), "max_new_tokens": 12}
         if backend == "transformers":
             order["weights"] = self.weights()
+        if backend == "openai":  # Every attempt is written down before it is sent.
+            run = {"results": str(folder), "spend_cap": {"tokens": 10**9}}
+            models = {"model": {"price": {"prompt": 1, "completion": 2}}}
+            order["spending"] = terms_text({"run": run, "models": models})
         if moment is not None and moment.fault is not None:
             order["fault"] = moment.fault
         if moment is not None and moment.room is not None and not self.mounting:
@@ -333,10 +340,16 @@ def planned(count: int, seed: int, bench: Bench) -> list[Moment]:
         made.append(Moment(len(made), kind, **details))
 
     calls = list(call_faults(bench.references["paced", "half"].calls, chance))
-    for number in range(numbers["SIGKILL at a call"]):
-        backend = ("openai", "transformers")[number % 2] if number >= len(calls) else "paced"
-        fault = calls[number] if number < len(calls) else store_fault(chance, "kill")
-        add("SIGKILL at a call", fault=fault, backend=backend, start=start_of(backend, chance))
+    for fault in calls[: numbers["SIGKILL at a call"]]:
+        add("SIGKILL at a call", fault=fault, start="half")
+    paid = [c for c in bench.references["openai", "empty"].calls if c.endswith(" ledger")]
+    for number in range(numbers["SIGKILL at a call"] - len(calls)):
+        backend = ("openai", "openai", "transformers")[number % 3]
+        fault = store_fault(chance, "kill")
+        if backend == "openai":
+            call = chance.choice(sorted(set(paid)))
+            fault = {**fault, "call": call, "number": chance.randint(1, paid.count(call))}
+        add("SIGKILL at a call", fault=fault, backend=backend)
     for number in range(numbers["SIGKILL at a time"]):
         backend = ("paced", "paced", "openai", "paced", "transformers")[number % 5]
         own = backend == "paced" and number % 2 == 0
@@ -351,6 +364,14 @@ def planned(count: int, seed: int, bench: Bench) -> list[Moment]:
             backend = ("paced", "openai")[number % 2]
             own = backend == "paced" and number % 4 == 0
             add(kind, at=chance.random(), backend=backend, own_interpreter=own)
+    add_disks(add, numbers, chance, bench)
+    return made
+
+
+def add_disks(
+    add: Callable[..., None], numbers: dict[str, int], chance: random.Random, bench: Bench
+) -> None:
+    """Moments at which the disk is the trouble, and runs that are killed until they are done."""
     for _ in range(numbers["SIGKILL again and again"]):
         add("SIGKILL again and again", at=chance.random())
     for number in range(numbers["disk full"]):
@@ -370,7 +391,6 @@ def planned(count: int, seed: int, bench: Bench) -> list[Moment]:
         action = ("EIO", "ENOSPC", "EROFS", "EIO")[number % 4]
         times = {"fsync store": 3, "write store": 3}.get(call, 1)
         add("disk fails", fault={"call": call, "number": times, "action": action}, start="empty")
-    return made
 
 
 def call_faults(calls: Sequence[str], chance: random.Random) -> Iterator[dict[str, Any]]:
@@ -590,8 +610,16 @@ class Trial:
         good = [sum("error" not in row for row in found) for found in rows.values()]
         self.check(max(good) == 1, "an answer stands twice")
         self.check(outputs(self.folder) == self.reference.outputs, "the responses differ")
+        if self.moment.backend == "openai":
+            self.check_ledger(len(rows))
         compact(self.store)
         self.check(self.store.read_bytes() == self.reference.store, "the compacted store differs")
+
+    def check_ledger(self, answers: int) -> None:
+        """What was used up counts at least once, also what a killed run had sent."""
+        ledger = Ledger(self.folder / "store" / LEDGER).read()
+        counted = (ledger.spent + ledger.reserved).tokens
+        self.check(counted >= answers * TOKENS, f"{counted} tokens counted for {answers} answers")
 
 
 #: How far a run had come: the first of these calls that it made.

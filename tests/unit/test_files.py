@@ -11,6 +11,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -216,6 +217,7 @@ class TestAtomicWriting:
             path.write_text("half")
         for path in (old, held, *other):
             os.utime(path, (1, 1))
+        os.utime(new, (time.time() + 60,) * 2)
         with held.open("rb") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             write_text(tmp_path / "file.txt", "whole")
