@@ -243,9 +243,9 @@ def read_yaml(path: Path | str) -> Any:
         return yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
+        line = f"line {mark.line + 1}: " if mark is not None else ""
         reason = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise DataError(f"{path}{line}: not valid YAML in UTF-8 ({reason}); correct it") from error
+        raise DataError(f"{path}: not valid YAML in UTF-8 ({line}{reason}); correct it") from error
 
 
 def iterate_csv(path: Path | str, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:

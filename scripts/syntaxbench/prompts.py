@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from scripts.files import DataError
+from scripts.files import DataError, read_yaml
 from scripts.records import Item, Request
 from scripts.syntaxbench.tasks import TASKS, Task
 
@@ -97,11 +95,7 @@ def parse_prompt(content: Any, where: str) -> Prompt:
 
 def load_prompt(path: Path | str) -> Prompt:
     """Read a prompt file; DataError for anything that is not a prompt."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not valid YAML ({error})") from error
-    return parse_prompt(content, str(path))
+    return parse_prompt(read_yaml(path), str(path))
 
 
 def answer_text(answer: Any) -> str:

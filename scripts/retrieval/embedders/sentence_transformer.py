@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scripts.files import sha256_file
+from scripts.inference.model_folders import ModelFolderError, tensor_names
 from scripts.retrieval.embedders.interface import (
     Embedder,
     EmbedderSpec,
@@ -70,6 +71,7 @@ class SentenceTransformerEmbedder(Embedder):
     def _model(self) -> SentenceTransformer:
         if self.folder is not None:
             os.environ["HF_HUB_OFFLINE"] = "1"
+            self._refuse_damaged(self.folder)
         import torch  # noqa: PLC0415
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
         from transformers.utils import logging  # noqa: PLC0415
@@ -88,8 +90,20 @@ class SentenceTransformerEmbedder(Embedder):
             )
         except (OSError, ValueError, RuntimeError) as error:
             raise EmbeddingError(
-                f"embedder {self.spec.name!r}: {self.spec.source} cannot be loaded ({error})"
+                f"embedder {self.spec.name!r}: {self.spec.source} cannot be loaded "
+                f"({' '.join(str(error).split())[:300]}); fetch it where there is a network (hf "
+                f"download {self.spec.source} --revision {self.spec.revision}), or correct source"
             ) from error
+
+    def _refuse_damaged(self, folder: Path) -> None:
+        """EmbeddingError when a file of weights is cut off: what is missing would be random."""
+        for path in sorted(folder.rglob("*.safetensors")):
+            try:
+                tensor_names(path)
+            except ModelFolderError as error:
+                raise EmbeddingError(
+                    f"embedder {self.spec.name!r}: {error}; download it again"
+                ) from error
 
     def count_tokens(self, text: str) -> int:
         """Tokens of a passage by the model's tokeniser, special ones included."""

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from scripts.files import DataError
+from scripts.files import DataError, read_yaml
 from scripts.tide.prompts import JURISDICTION
 from scripts.tide.tasks import TASKS
 
@@ -95,8 +93,4 @@ def parse_prompts(
 
 def load_prompts(path: Path | str, jurisdiction: str = JURISDICTION) -> ConstructionPrompts:
     """Read a prompt file; DataError for anything that is none."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not valid YAML ({error})") from error
-    return parse_prompts(content, str(path), jurisdiction)
+    return parse_prompts(read_yaml(path), str(path), jurisdiction)
