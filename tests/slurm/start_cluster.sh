@@ -17,7 +17,9 @@ node=node1
 mkdir -p "$folder" && chmod 755 "$folder" && folder=$(cd "$folder" && pwd)
 export SLURM_CONF="$folder/slurm.conf"
 
-alive() { [ -s "$folder/$1.pid" ] && kill -0 "$(cat "$folder/$1.pid")" 2>/dev/null; }
+# The daemon of this name, by the number that it wrote; it removes the file when it ends.
+pid() { cat "$folder/$1.pid" 2>/dev/null; }
+alive() { [ -n "$(pid "$1")" ] && kill -0 "$(pid "$1")" 2>/dev/null; }
 ready() { sinfo --noheader --format %T 2>/dev/null | grep -Eq '^(idle|mixed|allocated)$'; }
 free_ports() {
   python3 - <<'PYTHON'

@@ -5,7 +5,9 @@ set -uo pipefail
 folder=$(cd "${1:?usage: $0 FOLDER}" && pwd)
 export SLURM_CONF="$folder/slurm.conf"
 
-alive() { [ -s "$folder/$1.pid" ] && kill -0 "$(cat "$folder/$1.pid")" 2>/dev/null; }
+# The daemon of this name, by the number that it wrote; it removes the file when it ends.
+pid() { cat "$folder/$1.pid" 2>/dev/null; }
+alive() { [ -n "$(pid "$1")" ] && kill -0 "$(pid "$1")" 2>/dev/null; }
 
 if alive slurmctld; then
   scancel --user "$(id -un)" 2>/dev/null
@@ -16,12 +18,12 @@ if alive slurmctld; then
 fi
 for daemon in slurmd slurmctld munged; do
   alive "$daemon" || continue
-  kill "$(cat "$folder/$daemon.pid")"
+  kill "$(pid "$daemon")" 2>/dev/null
   for _ in $(seq 20); do
     alive "$daemon" || break
     sleep 0.5
   done
-  alive "$daemon" && kill -KILL "$(cat "$folder/$daemon.pid")"
+  alive "$daemon" && kill -KILL "$(pid "$daemon")" 2>/dev/null
   rm -f "$folder/$daemon.pid"
 done
 exit 0
