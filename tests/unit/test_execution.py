@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from scripts.execution import execute
+from scripts.execution import execute, uninterrupted
 from scripts.files import DataError
 from scripts.machine import gpus
 
@@ -50,6 +52,48 @@ def test_everything_printed_is_in_the_log(tmp_path: Path, terminal: io.StringIO)
     # The terminal sees the error stream, not the ordinary output.
     assert "ordinary" not in terminal.getvalue()
     assert "to the error stream" in terminal.getvalue()
+
+
+def test_a_line_is_in_the_log_at_once(tmp_path: Path, terminal: io.StringIO) -> None:
+    """A run that is killed leaves what it had said."""
+    log = tmp_path / "rule.log"
+
+    def main(_job: Any) -> None:
+        print("waiting for somebody")
+        assert log.read_text() == "waiting for somebody\n"
+
+    execute(main, job(log))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_held_back_until_the_block_is_done(number: int) -> None:
+    done: list[str] = []
+    before = signal.signal(number, lambda *_: done.append("signal"))
+    own = signal.getsignal(number)
+    try:
+        with uninterrupted():
+            os.kill(os.getpid(), number)
+            done.append("block")
+        assert done == ["block", "signal"] and signal.getsignal(number) is own
+        with pytest.raises(ValueError, match="wrong"), uninterrupted():
+            os.kill(os.getpid(), number)
+            raise ValueError("wrong")
+        assert done == ["block", "signal", "signal"] and signal.getsignal(number) is own
+    finally:
+        signal.signal(number, before)
+
+
+def test_other_threads_get_no_signals() -> None:
+    done: list[str] = []
+
+    def work() -> None:
+        with uninterrupted():
+            done.append("block")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == ["block"]
 
 
 def test_a_log_is_written_anew(tmp_path: Path, terminal: io.StringIO) -> None:
