@@ -194,8 +194,8 @@ def ordered(value):
     return value
 
 
-# Keys of a roster entry that say how its jobs are cut or what they cost, not what it answers: a
-# change of one of them reruns nothing.
+# Keys of a roster entry that say how its jobs are cut or what they cost, not what it answers: no
+# param changes with them. Another price reruns nothing; other shards ask nothing anew.
 OPERATIONAL = {"price", "shards"}
 
 
