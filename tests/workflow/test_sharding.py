@@ -65,6 +65,8 @@ class Sharded(Project):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> Sharded:
     """Answered by one job."""
+    server.asked.clear()
+    server.prompts.clear()
     project = Sharded.create(tmp_path_factory.mktemp("sharding") / "project", server)
     ran = project.run()
     assert "syntaxbench_run_shard" not in ran
