@@ -11,6 +11,8 @@ if not Path("config.yaml").is_file():
 
 from snakemake.utils import min_version
 
+from scripts.workflow.digest import remember
+
 min_version("9.27")
 
 
@@ -46,6 +48,10 @@ if "tide" in BENCHMARKS:
 
 
 include: "rules/paper.smk"
+
+
+# Every script's code was read by now; jobs that start from here on need not read it again.
+remember()
 
 
 localrules:

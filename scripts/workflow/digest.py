@@ -53,6 +53,11 @@ def code_digest(*paths: str, root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
+def remember(root: Path = ROOT) -> None:
+    """Write what was learnt of the files now: jobs start while the process that read them runs."""
+    _memory(root).write()
+
+
 def import_closure(paths: list[Path], root: Path = ROOT) -> list[Path]:
     """The files and every module of this repository that they import, directly or not, sorted."""
     seen: set[Path] = set()
@@ -203,7 +208,7 @@ class _Memory:
         self.root, self.path = root, root / MEMORY
         self.made_by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest() + sys.version
         self.files: dict[str, _File] = {}
-        self._registered = False
+        self._new = 0
         try:
             known = json.loads(self.path.read_text(encoding="utf-8"))
             if known["made_by"] == self.made_by:
@@ -213,14 +218,18 @@ class _Memory:
             self.files = {}
 
     def learn(self, name: str, file: _File) -> None:
-        """Take a file in; all are written when the process ends."""
+        """Take a file in; it is written by `write`, at the latest when the process ends."""
         self.files[name] = file
-        if not self._registered:
-            self._registered = True
+        if not self._new:
             atexit.register(self.write)
+        self._new += 1
 
     def write(self) -> None:
-        """Write what is known of the files that exist."""
+        """Write what is known of the files that exist, where that is more than was read."""
+        if not self._new:
+            return
+        atexit.unregister(self.write)
+        self._new = 0
         files = {
             name: (file.content, file.tree, file.modules)
             for name, file in sorted(self.files.items())

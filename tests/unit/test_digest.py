@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scripts.workflow import digest
-from scripts.workflow.digest import MEMORY, DigestError, code_digest, import_closure
+from scripts.workflow.digest import MEMORY, DigestError, code_digest, import_closure, remember
 
 
 @pytest.fixture
@@ -33,12 +33,13 @@ def project(tmp_path: Path) -> Path:
 
 
 def fresh_digest(root: Path) -> str:
-    """The digest as the next process takes it, with what this one wrote at its end."""
-    digest._memory(root).write()
+    """The digest as a new process takes it, which leaves what it learnt to the next."""
     for cached in vars(digest).values():
         if hasattr(cached, "cache_clear"):
             cached.cache_clear()
-    return code_digest("scripts/rule.py", root=root)
+    found = code_digest("scripts/rule.py", root=root)
+    remember(root)
+    return found
 
 
 def test_closure_follows_every_form_of_import(project: Path) -> None:
@@ -124,6 +125,16 @@ def test_a_later_process_parses_only_what_has_other_bytes(
     (project / MEMORY).unlink()
     digest._memory.cache_clear()
     assert fresh_digest(project) == changed
+
+
+def test_the_memory_is_written_while_the_process_runs_and_once(project: Path) -> None:
+    code_digest("scripts/rule.py", root=project)
+    assert not (project / MEMORY).exists()
+    remember(project)
+    written = (project / MEMORY).stat()
+    assert len(json.loads((project / MEMORY).read_text())["files"]) == 5
+    remember(project)
+    assert (project / MEMORY).stat() == written
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"made_by": 1}', '{"files": {}}', "\udc80"])
