@@ -190,7 +190,7 @@ def ordered(value):
 
 # Keys of a roster entry that say how its jobs are cut or what they cost, not what it answers: no
 # param changes with them. Another price reruns nothing; other shards ask nothing anew.
-OPERATIONAL = {"price", "shards"}
+OPERATIONAL = {"memory_mb", "price", "shards"}
 
 
 def answering(name, roster=MODELS):
