@@ -66,7 +66,8 @@ def run(
         return _run_unstored(spec, mode, completed, backend)
     identity = backend.identity() if completed else {}
     keys = [request_key(spec, identity, request) for request in completed]
-    if all(store.load().good(key) for key in keys):
+    store.load()
+    if all(store.good(key) for key in keys):
         generated: dict[str, dict[str, Any]] = {}
     else:
         with store:

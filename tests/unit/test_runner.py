@@ -118,6 +118,20 @@ def test_a_full_store_is_only_read(tmp_path: Path) -> None:
         assert run(path, requests, FakeBackend(SPEC)).from_store == 2
 
 
+def test_a_store_is_read_once_however_much_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [request(f"i{n}") for n in range(9)]
+    run(tmp_path / "s.jsonl", requests[:8], FakeBackend(SPEC))
+    read, load = [], ResponseStore.load
+    monkeypatch.setattr(ResponseStore, "load", lambda store: read.append(store) or load(store))
+    run(tmp_path / "s.jsonl", requests[:8], FakeBackend(SPEC))
+    assert len(read) == 1
+    # Once to see that something is missing, and once behind the lock.
+    run(tmp_path / "s.jsonl", requests, FakeBackend(SPEC))
+    assert len(read) == 3
+
+
 def test_no_request_at_all(tmp_path: Path) -> None:
     backend = FakeBackend(SPEC)
     assert run(tmp_path / "s.jsonl", [], backend).responses == []
