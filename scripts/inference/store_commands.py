@@ -197,16 +197,26 @@ def merge(path: Path | str) -> tuple[Path, Contents]:
 
 
 def _store_files(given: Path) -> Iterator[Path]:
-    """The store files of a path; those that others read are named and passed over."""
-    if not given.is_dir():
-        yield given
-        return
-    for file in sorted(path for path in given.rglob("*") if path.is_file()):
+    """The store files of a path; those that others read are named and passed over.
+
+    StoreError for a file of any other kind, of which `--repair` would leave nothing.
+    """
+    if given.is_dir():
+        files = sorted(path for path in given.rglob("*") if path.is_file())
+    elif given.suffix == ".jsonl" or given.name.endswith(tuple(OTHERS)) or not given.exists():
+        files = [given]
+    else:
+        raise StoreError(f"{given}: no store file, which ends in .jsonl")
+    found = False
+    for file in files:
         other = next((what for end, what in OTHERS.items() if file.name.endswith(end)), None)
         if other is not None:
             print(f"{file}: passed over ({other})")
-        elif file.suffix == ".jsonl":
+        elif file == given or file.suffix == ".jsonl":
+            found = True
             yield file
+    if given.is_dir() and not found:
+        print(f"{given}: no store file in it")
 
 
 def verify(given: Path, mend: bool) -> bool:

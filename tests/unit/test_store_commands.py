@@ -117,6 +117,26 @@ def test_a_tree_of_stores_with_shards_and_other_files(
     assert len(ResponseStore(second).load().answers) == 5
 
 
+def test_files_of_another_kind_are_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger, table = tmp_path / "spending.jsonl", tmp_path / "config.yaml"
+    for path in (ledger, table):
+        path.write_bytes(b"of another kind\n")
+    for command in (["verify"], ["verify", "--repair"], ["compact"], ["merge"]):
+        assert main([*command, str(ledger)]) == 0
+        assert "spending.jsonl: passed over (the ledger" in capsys.readouterr().out
+        assert main([*command, str(table)]) == 1
+        assert "config.yaml: no store file, which ends in .jsonl" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {ledger.name, table.name}
+    assert ledger.read_bytes() == table.read_bytes() == b"of another kind\n"
+    (empty := tmp_path / "empty").mkdir()
+    for command in ("verify", "compact", "merge"):
+        assert main([command, str(empty)]) == 0
+        assert f"{empty}: no store file in it" in capsys.readouterr().out
+        assert main([command, str(tmp_path / "absent.jsonl")]) == 1
+
+
 def test_a_store_that_is_being_written_is_not_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
