@@ -196,13 +196,24 @@ def merge(path: Path | str) -> tuple[Path, Contents]:
     return whole, contents
 
 
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files of a folder and of folders in it, linked ones too, each folder once."""
+    seen = set()
+    for root, folders, files in os.walk(folder, followlinks=True):
+        if (real := Path(root).resolve()) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield from (path for name in files if (path := Path(root, name)).is_file())
+
+
 def _store_files(given: Path) -> Iterator[Path]:
     """The store files of a path; those that others read are named and passed over.
 
     StoreError for a file of any other kind, of which `--repair` would leave nothing.
     """
     if given.is_dir():
-        files = sorted(path for path in given.rglob("*") if path.is_file())
+        files = sorted(_files_below(given))
     elif given.suffix == ".jsonl" or given.name.endswith(tuple(OTHERS)) or not given.exists():
         files = [given]
     else:

@@ -137,6 +137,18 @@ def test_files_of_another_kind_are_left_alone(
         assert main([command, str(tmp_path / "absent.jsonl")]) == 1
 
 
+def test_a_model_whose_folder_is_a_link_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store := tmp_path / "store" / "syntaxbench").mkdir(parents=True)
+    path = filled(tmp_path / "scratch" / "thinking.jsonl")
+    (store / "m").symlink_to(path.parent)
+    (store / "round").symlink_to(store)
+    path.write_bytes(path.read_bytes() + b"bad\n")
+    assert main(["verify", str(store)]) == 1
+    assert "m/thinking.jsonl: 4 lines" in (out := capsys.readouterr().out) and out.count(":") == 2
+
+
 def test_a_store_that_is_being_written_is_not_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
