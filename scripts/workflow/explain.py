@@ -19,6 +19,7 @@ from pathlib import Path
 
 from scripts.files import DataError
 from scripts.inference.spending import LEDGER, Ledger, summary
+from scripts.inference.store import read_lines
 from scripts.workflow.check import load
 from scripts.workflow.config_files import ConfigurationError
 
@@ -106,7 +107,7 @@ def inference_price(job: PlannedJob) -> str:
     if gathered := sum(SHARD in file for file in job.input):
         return f"{run}: gathers the answers of {gathered} shards, asks nothing itself"
     requests = sum(_lines(Path(file)) for file in job.input if ASKED.search(file))
-    stored = sum(_lines(path) for output in job.output[:1] for path in _stores(job, output))
+    stored = len({key for path in _stores(job) for key in _answered(path)})
     known = f"{requests} requests" if requests else "requests not built yet"
     if "shard" in job.wildcards:
         run += f", shard {job.wildcards['shard']} of {job.wildcards['shards']}"
@@ -114,11 +115,22 @@ def inference_price(job: PlannedJob) -> str:
     return f"{run}: {known}, {stored} answers in its store; only missing ones are generated"
 
 
-def _stores(job: PlannedJob, output: str) -> list[Path]:
-    """The store files of a run below the folder of the results, its segments among them."""
+def _stores(job: PlannedJob) -> list[Path]:
+    """The store files of a run in the folder of its results, its segments among them."""
     benchmark = job.rule.partition("_run_")[0]
-    name = f"**/store/{benchmark}/{job.wildcards.get('model')}/{job.wildcards.get('mode')}*.jsonl"
-    return sorted(Path(output.split("/", maxsplit=1)[0]).glob(name))
+    results = re.match(rf"(.+)/{benchmark}/", job.output[0]) if job.output else None
+    if results is None:
+        return []
+    folder = Path(results[1].removesuffix("/manifests"), "store", benchmark)
+    folder /= job.wildcards.get("model", "")
+    return sorted(folder.glob(f"{job.wildcards.get('mode')}*.jsonl"))
+
+
+def _answered(path: Path) -> Iterator[str]:
+    """Keys of the good answers in a store file; bad lines are the run's to tell."""
+    for line in read_lines(path):
+        if not line.problem and "error" not in line.stored:
+            yield line.key
 
 
 def spending(jobs: Iterable[PlannedJob]) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from scripts.inference.store import encode_line
 from scripts.workflow.explain import (
     PlannedJob,
     cause,
@@ -32,6 +34,15 @@ localrule all:
     reason: Input files updated by another job: b.txt
 """
 )
+
+
+def answers(path: Path, numbers: Iterable[int], error: str | None = None) -> None:
+    """Add answers, or errors, to a store file."""
+    stored = {"text": "x", "finish_reason": "stop", "usage": {}}
+    if error is not None:
+        stored["error"] = error
+    with path.open("ab") as handle:
+        handle.writelines(encode_line(f"{number:064x}", stored) for number in numbers)
 
 
 def test_jobs_are_read_from_a_dry_run() -> None:
@@ -66,9 +77,15 @@ def test_description_names_code_changes_and_prices(
     monkeypatch.chdir(tmp_path)
     requests = tmp_path / "results/syntaxbench/requests/a.jsonl"
     store = tmp_path / "results/store/syntaxbench/m/non_thinking.jsonl"
-    for path, lines in ((requests, 5), (store, 3)):
+    for path in (requests, store):
         path.parent.mkdir(parents=True)
-        path.write_text("{}\n" * lines)
+    requests.write_text("{}\n" * 5)
+    answers(store, range(3))
+    answers(store, range(3, 5), "timeout")
+    # Those of a run with other results.
+    other = tmp_path / "results/try/store/syntaxbench/m/non_thinking.jsonl"
+    other.parent.mkdir(parents=True)
+    answers(other, range(10, 19))
     jobs = planned_jobs(DRY_RUN)
     assert "5 requests, 3 answers in its store" in inference_price(jobs[0])
     text = "\n".join(describe(jobs))
@@ -80,16 +97,19 @@ def test_shards_and_what_gathers_them_are_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for file, lines in (
-        ("results/tide/requests/rag/a.jsonl", 5),
-        ("results/store/tide/m/thinking.jsonl", 1),
-        ("results/store/tide/m/thinking.2.jsonl", 3),
-        ("results/store/syntaxbench/m/thinking.jsonl", 7),
-        ("results/store/tide/m/non_thinking.jsonl", 7),
+    requests = tmp_path / "results/tide/requests/rag/a.jsonl"
+    requests.parent.mkdir(parents=True)
+    requests.write_text("{}\n" * 5)
+    for file, numbers in (
+        ("tide/m/thinking.jsonl", range(1)),
+        # One of them stands in both.
+        ("tide/m/thinking.2.jsonl", range(4)),
+        ("syntaxbench/m/thinking.jsonl", range(7)),
+        ("tide/m/non_thinking.jsonl", range(7)),
     ):
-        path = tmp_path / file
+        path = tmp_path / "results/store" / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}\n" * lines)
+        answers(path, numbers)
     names = [f"results/manifests/tide/m.thinking.shard-{n}-of-2.json" for n in (1, 2)]
     shard = PlannedJob(
         "tide_run_shard",
