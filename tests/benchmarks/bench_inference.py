@@ -2,7 +2,7 @@
 
 Run: python -m tests.benchmarks.bench_inference [--models smollm2-135m gemma3-270m] [--requests N]
      [--sets zero_shot few_shot temporal documents] [--rounds N] [--results FOLDER]
-     [--lm-eval VENV] [--auto] [--unsorted]
+     [--lm-eval VENV] [--auto] [--unsorted] [--batch N]
 
 Requests are those of the embedded run (`make paper` writes them, and converts the models); a set
 that is not there is said and left out. Taken are whole groups that share a beginning, spread evenly
@@ -91,7 +91,9 @@ def chosen(results: Path, name: str, count: int) -> list[Request]:
     for file in sorted((results / benchmark / "requests").glob(pattern)):
         for request in read_records(file, Request):
             if least <= int(request.setting.get("shots", 0)) <= most:
-                groups.setdefault(canonical_json(request.messages[:-1]), []).append(request)
+                # Neither `generate` nor lm_eval obeys a schema.
+                free = replace(request, response_schema=None)
+                groups.setdefault(canonical_json(request.messages[:-1]), []).append(free)
     if not count:
         return [request for group in groups.values() for request in group]
     most_alike = max(GROUP, count // max(1, len(groups)))
@@ -379,8 +381,8 @@ class Comparison:
             found["lm_eval"], self.whole = self.harness.run(self.asked.name)
         return found
 
-    def report(self, found: dict[str, Round]) -> dict[str, float]:
-        """Print a row a side; return the ratios by name."""
+    def report(self, found: dict[str, Round]) -> tuple[dict[str, float], dict[str, float]]:
+        """Print a row a side; return the ratios by name, and the seconds of every side."""
         asked, raw = self.asked, found["generate left_padded"]
         tokens = sum(int(b[1].sum()) for b in self.batches["left_padded"])
         batches = [len(self.batches[policy]) for policy in BATCH_POLICIES]
@@ -409,7 +411,7 @@ class Comparison:
             ratios["lm_eval / shared_prefix, onednn"] = theirs.processor / fast.processor
         for key, value in ratios.items():
             print(f"    {key}: {value:.3f}")
-        return ratios
+        return ratios, seconds
 
     def _texts(self, theirs: Round, ours: Round) -> None:
         """lm_eval's row; its texts against ours, white space at their ends aside."""
@@ -432,7 +434,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", default=["smollm2-135m"])
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
-    parser.add_argument("--requests", type=int, default=16, help="of each set; 0: all")
+    parser.add_argument("--batch", type=int, help="rows in a batch; default: the roster's")
+    parser.add_argument("--requests", type=int, default=8, help="of each set; 0: all")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--lm-eval", type=Path, default=ROOT / ".venv-lm-eval")
@@ -456,14 +459,17 @@ def sets_of(options: argparse.Namespace, config: dict[str, Any]) -> list[Asked]:
 
 
 def measured(name: str, options: argparse.Namespace, config: dict[str, Any]) -> list[Any]:
-    """The ratios of one model on every set."""
+    """Ratios and seconds of one model on every set."""
     folder, python = options.results / "models" / name, options.lm_eval / "bin" / "python"
     sets = sets_of(options, config)
     if not (folder / "model.safetensors").is_file():
         print(f"{name} is left out: {folder} holds no converted model (make paper)")
         return []
     with tempfile.TemporaryDirectory() as scratch:
-        bench = Bench(name, config["models"][name], folder, Path(scratch))
+        entry = config["models"][name]
+        if options.batch:
+            entry = {**entry, "batch": {**entry["batch"], "size": options.batch}}
+        bench = Bench(name, entry, folder, Path(scratch))
         harness = Harness(python, bench, sets, options.auto) if python.exists() else None
         out = []
         for asked in sets:
@@ -490,12 +496,14 @@ def main() -> None:
     print(f"load average {os.getloadavg()[0]:.2f}, {os.cpu_count()} cores, one thread")
     if not (options.lm_eval / "bin" / "python").exists():
         print(f"lm_eval is left out: run envs/install_lm_eval.sh {options.lm_eval}")
-    every = [ratios for name in options.models for ratios in measured(name, options, config)]
+    every = [pair for name in options.models for pair in measured(name, options, config)]
     print()
-    for key in dict.fromkeys(key for ratios in every for key in ratios):
-        values = sorted(ratios[key] for ratios in every)
+    for key in every[0][0] if every else ():
+        values = sorted(ratios[key] for ratios, _ in every)
         limit = f" ({LIMITS[key]})" if key in LIMITS else ""
         print(f"{key}: {values[0]:.3f} to {values[-1]:.3f}{limit}")
+    for side in every[0][1] if every else ():
+        print(f"all sets, {side}: {sum(seconds[side] for _, seconds in every):.2f} s processor")
     print(f"load average {os.getloadavg()[0]:.2f}")
 
 
