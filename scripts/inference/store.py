@@ -32,7 +32,7 @@ from typing import Any, NamedTuple, Self
 
 from scripts.execution import uninterrupted
 from scripts.files import DataError, sync_path
-from scripts.inference.interface import ModelSpec
+from scripts.inference.interface import MODES, ModelSpec
 from scripts.machine.locks import HeldError, Lock, LockError, Owner, holder
 from scripts.records import Request, Response, canonical_digest
 
@@ -252,9 +252,15 @@ def read_file(path: Path, contents: Contents) -> None:
 
 
 def store_files(path: Path) -> list[Path]:
-    """The file and its shards: `<mode>.jsonl` and `<mode>.<shard>.jsonl`, whichever is given."""
+    """The file and its shards: `<mode>.jsonl` and `<mode>.<shard>.jsonl`, whichever is given.
+
+    A file that is named otherwise stands alone: of two judges, one may be called as if it were a
+    shard of the other (gpt-5, gpt-5.2).
+    """
     mode = path.name.split(".")[0]
-    found = set(path.parent.glob(f"{mode}.*.jsonl")) | {path.parent / f"{mode}.jsonl"}
+    found = {path}
+    if mode in MODES:
+        found |= {*path.parent.glob(f"{mode}.*.jsonl"), path.with_name(f"{mode}.jsonl")}
     return sorted(file for file in found if file.is_file())
 
 
@@ -467,6 +473,8 @@ def take_segment(path: Path, split: str | None) -> Lock:
 def _other_split(path: Path, split: str | None) -> str | None:
     """Who writes another file of the store as part of another split; None when nobody does."""
     mode = path.name.split(".")[0]
+    if mode not in MODES:
+        return None
     for lock in sorted(path.parent.glob(f".{mode}.*jsonl.lock")):
         owner = Owner.read(lock.read_bytes())
         known = None if owner is None else owner.purpose.partition(_ONE_OF)[2] or None

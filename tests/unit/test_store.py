@@ -336,6 +336,16 @@ def test_shards_are_read_together_and_the_number_of_shards_does_not_matter(tmp_p
     assert len(ResponseStore(whole.with_name("thinking.7.jsonl")).load().answers) == 3
 
 
+def test_names_of_judges_are_no_shards(tmp_path: Path) -> None:
+    first, second = tmp_path / "gpt-5.jsonl", tmp_path / "gpt-5.2.jsonl"
+    for path in (first, second):
+        filled(path)
+        assert store_files(path) == [path]
+    first.write_bytes(b"bad\n")
+    with ResponseStore(second) as store:
+        assert len(store.answers) == 3
+
+
 def _hold(path: Path, ready: Any) -> None:
     with ResponseStore(path):
         ready.set()
