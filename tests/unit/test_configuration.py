@@ -53,6 +53,7 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("run/seed", "42", ["run.seed: '42' is a string, expected integer"]),
         ("run/seed", True, ["run.seed: True is a boolean, expected integer"]),
         ("run/results", "../elsewhere", ["run.results", "does not match"]),
+        ("run/results", "results/../data", ["run.results", "does not match"]),
         ("models/qwen3.5-2b/backend", "llama", ["models.qwen3.5-2b.backend", "'vllm'"]),
         ("models/qwen3.5-2b/tokenizer", 7, ["models.qwen3.5-2b.tokenizer: 7 fits none", "hub"]),
         ("models/qwen3.5-2b/modes", [], ["models.qwen3.5-2b.modes: []"]),
