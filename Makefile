@@ -6,7 +6,6 @@ VENV ?= .venv
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 # One configuration overlay, or several, the later ones on top.
 CONFIG ?= config/embedded.yaml
-RESULTS := $(shell cat $(CONFIG) config.yaml 2>/dev/null | sed -n "s/^  results: *//p" | head -n 1)
 BIN := $(VENV)/bin
 # One run at a time in a checkout; a lock that a killed run left behind is cleared.
 RUN := envs/exclusively.sh $(BIN)/snakemake --configfile $(CONFIG) --cores $(CORES)
@@ -29,7 +28,8 @@ paper: setup ## set up, then run CONFIG (default: the embedded run) to the paper
 	@$(MAKE) --no-print-directory report
 
 report:
-	@envs/report.sh $(RESULTS)/report.html $(RUN)
+	@results=$$($(BIN)/python -m scripts.workflow.check --results --configfile $(CONFIG)) \
+	  && envs/report.sh "$$results/report.html" $(RUN)
 
 replay: ## run the replay of the published margins into results/replay
 	@$(MAKE) --no-print-directory paper CONFIG=config/replay.yaml

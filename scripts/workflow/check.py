@@ -5,7 +5,8 @@ Run it as `python -m scripts.workflow.check [--configfile FILE …]`.
 The configuration is read as Snakemake would read it, but its messages name file and line where
 Snakemake's do not. Then: keys of hosted models, folders of local ones, raw corpora that are not
 fetched, TeX, room on the disk and the right to write. Exit status 1 when the configuration is
-wrong or something is missing; `--configuration` looks at the configuration alone.
+wrong or something is missing; `--configuration` looks at the configuration alone, `--results` does
+too and prints the folder of its results.
 """
 
 from __future__ import annotations
@@ -120,13 +121,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.workflow.check", description=__doc__)
     parser.add_argument("--configfile", nargs="*", default=[], metavar="FILE", help="overlays")
     parser.add_argument("--configuration", action="store_true", help="nothing else")
+    parser.add_argument("--results", action="store_true", help="print their folder, nothing else")
     chosen = parser.parse_args(arguments)
     try:
         config = load(chosen.configfile)
     except ConfigurationError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if chosen.configuration:
+    if chosen.results:
+        print(config["run"]["results"])
+    if chosen.configuration or chosen.results:
         return 0
     found = list(missing(config))
     for sentence in found:

@@ -539,6 +539,33 @@ def test_what_a_run_lacks_is_said_before_it(
     assert all(line.startswith("missing: ") for line in shown.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("overlays", "folder"),
+    [
+        ([], "results"),
+        (["run: {results: results/a}"], "results/a"),
+        (["run:\n  results: results/a", 'run:\n  results: "results/b"  # on top'], "results/b"),
+    ],
+)
+def test_the_report_goes_where_the_results_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], overlays: list[str], folder: str
+) -> None:
+    files = [tmp_path / f"{number}.yaml" for number in range(len(overlays))]
+    for file, text in zip(files, overlays, strict=True):
+        file.write_text(text + "\n")
+    assert check.main(["--results", "--configfile", *map(str, files)]) == 0
+    assert capsys.readouterr().out == f"{folder}\n"
+    # What `make report` would do, with the folder of this configuration.
+    plan = subprocess.run(
+        ["make", "-n", "report", f"CONFIG={' '.join(map(str, files)) or 'config.yaml'}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "scripts.workflow.check --results --configfile" in plan
+    assert '"$results/report.html"' in plan
+
+
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file in the way")
     problems = list(check._folder_problems(tmp_path / "results" / "replay"))
