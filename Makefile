@@ -72,5 +72,6 @@ lock: setup-dev ## resolve the lock files anew from envs/*.in
 	  $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) envs/$$name.in -o envs/$$name.lock; done
 	@$(BIN)/python -m scripts.workflow.conda_environment
 
-clean: ## remove everything that was built, but keep the response store and the models
-	@find results -mindepth 1 -maxdepth 1 ! -name store ! -name models -exec rm -rf {} +
+clean: ## remove everything that was built, but keep the response stores and the models
+	@find results -mindepth 1 \( -name store -o -name models \) -prune -o ! -type d -exec rm -f {} +
+	@find results -mindepth 1 -depth -type d -empty -delete

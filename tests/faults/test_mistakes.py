@@ -566,6 +566,20 @@ def test_the_report_goes_where_the_results_are(
     assert '"$results/report.html"' in plan
 
 
+def test_cleaning_keeps_the_answers_of_every_run(repository: Path, tmp_path: Path) -> None:
+    kept = ["store/tide/m/thinking.jsonl", "mine/store/spending.jsonl", "mine/models/m/config.json"]
+    built = ["tide/scores.parquet", "mine/tide/scores.parquet", "report.html", "mine/report.html"]
+    for name in kept + built:
+        (tmp_path / "results" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "results" / name).write_text("x")
+    (tmp_path / "results" / "link").symlink_to(tmp_path)
+    shutil.copy(repository / "Makefile", tmp_path)
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True)
+    left = [path for path in (tmp_path / "results").rglob("*") if not path.is_dir()]
+    assert {str(path.relative_to(tmp_path / "results")) for path in left} == set(kept)
+    assert not (tmp_path / "results" / "tide").exists()
+
+
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file in the way")
     problems = list(check._folder_problems(tmp_path / "results" / "replay"))
