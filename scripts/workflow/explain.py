@@ -15,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from scripts.files import DataError
@@ -107,7 +108,7 @@ def inference_price(job: PlannedJob) -> str:
     if gathered := sum(SHARD in file for file in job.input):
         return f"{run}: gathers the answers of {gathered} shards, asks nothing itself"
     requests = sum(_lines(Path(file)) for file in job.input if ASKED.search(file))
-    stored = len({key for path in _stores(job) for key in _answered(path)})
+    stored = len(frozenset().union(*(_answered(path.absolute()) for path in _stores(job))))
     known = f"{requests} requests" if requests else "requests not built yet"
     if "shard" in job.wildcards:
         run += f", shard {job.wildcards['shard']} of {job.wildcards['shards']}"
@@ -126,11 +127,11 @@ def _stores(job: PlannedJob) -> list[Path]:
     return sorted(folder.glob(f"{job.wildcards.get('mode')}*.jsonl"))
 
 
-def _answered(path: Path) -> Iterator[str]:
-    """Keys of the good answers in a store file; bad lines are the run's to tell."""
-    for line in read_lines(path):
-        if not line.problem and "error" not in line.stored:
-            yield line.key
+@cache
+def _answered(path: Path) -> frozenset[str]:
+    """Keys of the good answers in a store file, read once; bad lines are the run's to tell."""
+    lines = read_lines(path)
+    return frozenset(x.key for x in lines if not x.problem and "error" not in x.stored)
 
 
 def spending(jobs: Iterable[PlannedJob]) -> Iterator[str]:
