@@ -177,7 +177,7 @@ class EmbeddingCache:
             size = os.fstat(descriptor).st_size
             if size < self._end:  # Somebody removed the file; what is in memory still holds.
                 self._end = 0
-            self._catch_up(os.pread(descriptor, size - self._end, self._end))
+            self._catch_up(_bytes_between(descriptor, self._end, size))
             # What stands behind the last whole record was cut by a crash.
             os.ftruncate(descriptor, self._end)
             data = (b"" if self._end else MAGIC) + records
@@ -211,6 +211,15 @@ class EmbeddingCache:
                 "then this one is computed again"
             ) from error
         self._end += place
+
+
+def _bytes_between(descriptor: int, start: int, stop: int) -> bytes:
+    """A part of a file, whole: one call of the system gives 2 GB at most."""
+    parts = []
+    while start < stop and (part := os.pread(descriptor, stop - start, start)):
+        parts.append(part)
+        start += len(part)
+    return b"".join(parts)
 
 
 def written_length(data: bytes) -> int:

@@ -172,6 +172,16 @@ def test_two_caches_in_turn(tmp_path: Path) -> None:
     assert len(EmbeddingCache(tmp_path / "store").vectors) == 4
 
 
+def test_what_others_added_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    late, early = (CachedEmbedder(Hashed(), tmp_path / "s") for _ in range(2))
+    early.embed_passages(texts(*range(60)))
+    read = os.pread  # The system gives 2 GB at most in one call.
+    monkeypatch.setattr(module.os, "pread", lambda file, size, at: read(file, min(size, 900), at))
+    late.embed_passages(texts(*range(61)))
+    assert late.counts.computed == 1
+    assert len(EmbeddingCache(tmp_path / "s").vectors) == 61
+
+
 def test_a_file_that_was_removed_is_begun_again(tmp_path: Path) -> None:
     cached = CachedEmbedder(Hashed(), tmp_path / "store")
     cached.embed_passages(texts(1, 2))
