@@ -83,6 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
     fine = True
     for path in chosen.file:
         try:
+            path.stat()  # A name that was mistyped leaves no lock behind.
             # Who computes vectors holds the lock: a file that is being written is not judged.
             with Lock(path.with_name(f".{path.name}.lock"), "checking kept vectors"):
                 fine &= examine(path, chosen.command == "repair")

@@ -255,6 +255,7 @@ def test_commands_refuse_what_is_no_such_file_or_in_use(
     assert main(["repair", str(tmp_path / "x.vectors"), str(tmp_path / "absent.vectors")]) == 1
     said = capsys.readouterr().err
     assert "x.vectors: no file of kept vectors" in said and "absent.vectors" in said
+    assert not list(tmp_path.glob(".absent*"))
     CachedEmbedder(Hashed(), tmp_path / "store").embed_passages(texts(1))
     content = (tmp_path / "store.vectors").read_bytes()
     (tmp_path / "store.vectors").write_bytes(content[:-1])
