@@ -174,11 +174,13 @@ def merge(path: Path | str) -> tuple[Path, Contents]:
     a run writes any of the files, and for a bad line; then all stay as they are.
     """
     whole, parts = segments(Path(path).resolve())
-    files = [file for file in (whole, *parts) if file.is_file()]
-    if not files:
+    if not parts and not whole.is_file():
         raise StoreError(f"{path}: no such store file")
     lock = take_segment(whole, "merge")
     try:
+        # Who held the lock before may have added files, and `whole` itself.
+        parts = segments(whole)[1]
+        files = [file for file in (whole, *parts) if file.is_file()]
         contents = Contents()
         lines: dict[tuple[Path, int], bytes] = {}
         for file in files:
@@ -294,8 +296,8 @@ def merge_all(given: Path) -> bool:
                 continue
         if (whole := segments(file)[0]) not in done:
             done.add(whole)
-            number = len(segments(file)[1])
-            _, contents = merge(file)
+            merged, contents = merge(file)
+            number = len(contents.whole.keys() - {merged})
             print(
                 f"{whole}: {len(contents.answers)} answers of {contents.lines} lines, "
                 f"{number} segments merged into it"

@@ -564,6 +564,25 @@ def test_a_torn_line_does_not_outlive_merging(tmp_path: Path) -> None:
     assert whole.read_bytes().count(b"\n") == 1 and not path.exists()
 
 
+def test_merging_reads_what_was_written_while_it_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that held the lock until now has begun the one file, and another segment."""
+    stored(tmp_path / "thinking.1.jsonl", (1, "a"))
+    take = store_commands.take_segment
+
+    def waited(path: Path, split: str | None) -> Any:
+        stored(tmp_path / "thinking.jsonl", (2, "b"))
+        stored(tmp_path / "thinking.2.jsonl", (3, "c"))
+        return take(path, split)
+
+    monkeypatch.setattr(store_commands, "take_segment", waited)
+    assert store_commands.main(["merge", str(tmp_path)]) == 0
+    assert "3 answers of 3 lines, 2 segments merged" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.glob("*.jsonl")] == ["thinking.jsonl"]
+    assert len(ResponseStore(tmp_path / "thinking.jsonl").load().answers) == 3
+
+
 def test_what_cannot_be_merged_stays_as_it_is(
     tmp_path: Path, held: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
