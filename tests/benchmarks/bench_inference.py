@@ -15,7 +15,7 @@ Ratios are of processor time, because the cores may be shared.
 * `left_padded`, `shared_prefix`: `runner.run` from Request rows to a file of Response rows, with
   rendering, tokenising, keys and a store that is synced to the disk.
 * `shared_prefix, onednn`: the same with `kernels: onednn`.
-* `unsorted` (option): `left_padded` with batches cut in the order of the requests.
+* `unsorted` (option): `left_padded` with batches of rows in any order.
 * `lm_eval`: `generate_until` of lm-evaluation-harness, in an environment of its own
   (envs/install_lm_eval.sh), same prompts, same batch size, its own order; see lm_eval_side.py.
 """
@@ -130,11 +130,11 @@ class Round:
 
 @contextmanager
 def unsorted_plan(use: bool) -> Iterator[None]:
-    """Batches in the order in which requests were given, at most `size` rows."""
+    """Batches of rows in any order (by a digest of their content), at most `size` rows."""
     planned = decoding.plan
 
     def plain(prompts: Sequence[Prompt], policy: decoding.Policy) -> list[list[Prompt]]:
-        order = sorted(prompts, key=lambda prompt: prompt.index)
+        order = sorted(prompts, key=lambda prompt: prompt.seed)
         return [order[i : i + policy.size] for i in range(0, len(order), policy.size)]
 
     if use:
