@@ -435,7 +435,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", default=["smollm2-135m"])
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--batch", type=int, help="rows in a batch; default: the roster's")
-    parser.add_argument("--requests", type=int, default=8, help="of each set; 0: all")
+    parser.add_argument("--requests", type=int, default=6, help="of each set; 0: all")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--lm-eval", type=Path, default=ROOT / ".venv-lm-eval")
