@@ -13,12 +13,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 
@@ -265,9 +267,18 @@ def submitted(
     finally:
         finished.set()
         watcher.join()
+        end_leftovers(run.root)
     if seen.problem is not None:
         raise seen.problem
     yield run, seen
+
+
+def end_leftovers(root: Path) -> None:
+    """End what the killed job left behind: this SLURM tracks no process that leaves its job."""
+    for process in psutil.process_iter(["cmdline"]):
+        if any(str(root) in word for word in process.info["cmdline"] or ()):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def test_gpus_are_never_given_twice(submitted: tuple[Run, Watch]) -> None:

@@ -275,6 +275,16 @@ def server() -> Iterator[CountingServer]:
     running.server_close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def plain_server(server: CountingServer) -> Iterator[None]:
+    """What the tests of one file teach the server is forgotten before the next file's."""
+    server.replies.clear()
+    server.delays.clear()
+    yield
+    server.replies.clear()
+    server.delays.clear()
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> Project:
     """The tiny matrix, built once; tests change copies of it."""
