@@ -277,12 +277,13 @@ def server() -> Iterator[CountingServer]:
 
 @pytest.fixture(scope="module", autouse=True)
 def plain_server(server: CountingServer) -> Iterator[None]:
-    """What the tests of one file teach the server is forgotten before the next file's."""
-    server.replies.clear()
-    server.delays.clear()
+    """What the tests of one file taught the server, and asked it, is forgotten at their end.
+
+    At the end only: a fixture of the session is made before those of a file.
+    """
     yield
-    server.replies.clear()
-    server.delays.clear()
+    for memory in (server.replies, server.delays, server.asked, server.prompts):
+        memory.clear()
 
 
 @pytest.fixture(scope="session")

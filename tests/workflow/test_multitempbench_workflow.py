@@ -149,7 +149,7 @@ class TimeProject(Project):
         self.edit_config(lambda c: c["multitempbench"]["judging"].update(primary="judge"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> TimeProject:
     """Everything up to the statistics, built once; tests change copies of it."""
     server.replies["judge"] = lambda digest, _: "ABC"[int(digest[:4], 16) % 3]

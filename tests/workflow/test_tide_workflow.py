@@ -166,7 +166,7 @@ class TideProject(Project):
         return {name: data for name, data in super().contents().items() if not index.match(name)}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory, server: CountingServer) -> TideProject:
     """Everything up to the statistics, built once; tests change copies of it."""
     for name in ("answerer", "second", "councillor", "other"):
