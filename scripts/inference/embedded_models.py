@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import DataError, read_json, sha256_file, sync_path, write_json
-from scripts.machine.locks import Lock
+from scripts.machine.locks import Lock, beside
 
 CONVERTER = "1"
 # What a finished folder holds.
@@ -189,8 +189,7 @@ def fetch(entry: Mapping[str, Any], folder: Path, wheels: Path | None = None) ->
     sha256 = entry["gguf"]["sha256"]
     if is_complete(folder, sha256):
         return
-    beside = folder.with_name(f".{folder.name}.lock")
-    with Lock(beside, f"making {folder.name}", wait=math.inf):
+    with Lock(beside(folder), f"making {folder.name}", wait=math.inf):
         if not is_complete(folder, sha256):
             _make(entry, folder, wheels)
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, Self
 from scripts.execution import uninterrupted
 from scripts.files import DataError, sync_path
 from scripts.inference.interface import MODES, ModelSpec
-from scripts.machine.locks import HeldError, Lock, LockError, Owner, holder
+from scripts.machine.locks import HeldError, Lock, LockError, Owner, beside, holder
 from scripts.records import Request, Response, canonical_digest
 
 _HEAD = b'{"check": "'
@@ -480,7 +480,7 @@ def _other_split(path: Path, split: str | None) -> str | None:
         known = None if owner is None else owner.purpose.partition(_ONE_OF)[2] or None
         # A lock without a record is being taken, or is free: who holds it tells which.
         agrees = owner is not None and known == split
-        if lock.name != f".{path.name}.lock" and not agrees and (found := holder(lock)):
+        if lock.name != beside(path).name and not agrees and (found := holder(lock)):
             return found
     return None
 
@@ -488,7 +488,7 @@ def _other_split(path: Path, split: str | None) -> str | None:
 def _take_lock(path: Path, split: str | None = None) -> Lock:
     """The lock beside a store file, taken; StoreError says who holds it."""
     purpose = f"{path.parent.name} {path.stem}" + ("" if split is None else _ONE_OF + split)
-    lock = Lock(path.with_name(f".{path.name}.lock"), purpose, wait=PATIENCE_S)
+    lock = Lock(beside(path), purpose, wait=PATIENCE_S)
     try:
         lock.acquire()
     except HeldError as error:

@@ -396,6 +396,11 @@ def _forget_all() -> None:
 os.register_at_fork(after_in_child=_forget_all)
 
 
+def beside(path: Path) -> Path:
+    """The lock file of a file or folder, hidden next to it."""
+    return path.with_name(f".{path.name}.lock")
+
+
 def holder(path: Path | str, pace: Pace | None = None) -> str | None:
     """Who holds the lock of a file now; None when nobody does.
 

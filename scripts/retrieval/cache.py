@@ -26,7 +26,7 @@ import numpy as np
 
 from scripts.execution import uninterrupted
 from scripts.files import sync_path
-from scripts.machine.locks import Lock
+from scripts.machine.locks import Lock, beside
 from scripts.records import canonical_digest
 from scripts.retrieval.embedders.interface import (
     Embedder,
@@ -144,8 +144,7 @@ class EmbeddingCache:
 
     def _lock(self) -> Lock:
         """The lock beside the file, waited for: its holder is computing vectors."""
-        beside = self.path.with_name(f".{self.path.name}.lock")
-        return Lock(beside, f"vectors of {self.path.stem}", wait=math.inf)
+        return Lock(beside(self.path), f"vectors of {self.path.stem}", wait=math.inf)
 
     def _keep_rows(
         self, embedder: Embedder, keys: Sequence[bytes], rows: Mapping[int, Any]

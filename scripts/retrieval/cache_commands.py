@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.files import atomic_write
-from scripts.machine.locks import Lock, LockError
+from scripts.machine.locks import Lock, LockError, beside
 from scripts.retrieval.cache import MAGIC, read_record, written_length
 
 
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             path.stat()  # A name that was mistyped leaves no lock behind.
             # Who computes vectors holds the lock: a file that is being written is not judged.
-            with Lock(path.with_name(f".{path.name}.lock"), "checking kept vectors"):
+            with Lock(beside(path), "checking kept vectors"):
                 fine &= examine(path, chosen.command == "repair")
         except (OSError, LockError) as error:
             print(f"error: {error}", file=sys.stderr)
