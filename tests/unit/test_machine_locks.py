@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -642,7 +643,8 @@ def running(path: Path, repository: Path) -> Iterator[subprocess.Popen[str]]:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     yield process
-    os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # The test may have ended it.
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
