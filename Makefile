@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 RUN := envs/exclusively.sh $(BIN)/snakemake --configfile $(CONFIG) --cores $(CORES)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help paper replay ready explain report test test-unit test-vllm test-slurm lint types check lock setup setup-dev benchmarks clean
+.PHONY: help paper replay ready explain report test test-unit test-vllm test-slurm lint types docs check lock setup setup-dev benchmarks clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,7 +65,11 @@ lint: setup-dev ## ruff, snakefmt and snakemake --lint
 types: setup-dev ## mypy --strict on scripts/
 	@$(BIN)/mypy
 
-check: lint types test ## everything that a change must pass
+docs: setup-dev ## build the documentation site into site/, every warning an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "site/index.html"
+
+check: lint types docs test ## everything that a change must pass
 
 lock: setup-dev ## resolve the lock files anew from envs/*.in
 	@for name in core dev; do $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
