@@ -11,9 +11,17 @@ if not Path("config.yaml").is_file():
 
 from snakemake.utils import min_version
 
+from scripts.workflow.benchmarks import default_files
 from scripts.workflow.digest import remember
 
 min_version("9.27")
+
+# The configuration that the folders of the benchmarks bring; everything else wins over it.
+DEFAULTS = default_files()
+
+for file in DEFAULTS:
+
+    configfile: file
 
 
 configfile: "config.yaml"
@@ -24,27 +32,10 @@ include: "rules/corpora.smk"
 include: "rules/models.smk"
 
 
-if "syntaxbench" in BENCHMARKS:
+# A benchmark is a folder scripts/NAME with a benchmark.yaml, and rules/NAME.smk: docs/tutorial.md.
+for name in BENCHMARKS:
 
-    include: "rules/syntaxbench.smk"
-    include: "rules/syntaxbench_results.smk"
-
-
-if "multitempbench" in BENCHMARKS:
-
-    include: "rules/multitempbench.smk"
-    include: "rules/multitempbench_tokenisation.smk"
-    include: "rules/multitempbench_probing.smk"
-    include: "rules/multitempbench_results.smk"
-
-
-if "tide" in BENCHMARKS:
-
-    include: "rules/tide_common.smk"
-    include: "rules/tide.smk"
-    include: "rules/tide_construction.smk"
-    include: "rules/tide_retrieval.smk"
-    include: "rules/tide_results.smk"
+    include: f"rules/{name}.smk"
 
 
 include: "rules/paper.smk"
@@ -52,6 +43,10 @@ include: "rules/paper.smk"
 
 # Every script's code was read by now; jobs that start from here on need not read it again.
 remember()
+
+
+wildcard_constraints:
+    **{name: one_of(values) for name, values in ALLOWED.items() if values},
 
 
 localrules:

@@ -3,11 +3,8 @@ import re
 import sys
 from pathlib import Path
 
-from scripts.documents.manifest import documents as documents_of
 from scripts.inference.backends import backend_file
 from scripts.machine.locks import LockError
-from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
-from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
 from scripts.workflow.checkout import CheckoutError, hold
 from scripts.workflow.command_line import check_profile, check_results
 from scripts.workflow.config_files import ConfigurationError, read_config
@@ -22,9 +19,11 @@ find_package(str(workflow.basedir))
 
 try:
     check_profile(sys.argv)
-    # Files of the command line come first, and win over config.yaml; later ones over earlier ones.
-    *overlays, base = map(str, workflow.configfiles)
-    sources = {file: Path(file) for file in (base, *overlays)}
+    # Files of the command line come first, and win over those of the Snakefile; later ones win over
+    # earlier ones.
+    files = list(map(str, workflow.configfiles))
+    first = len(files) - len(DEFAULTS) - 1
+    sources = {file: Path(file) for file in [*files[first:], *files[:first]]}
     for file in sources.values():
         read_config(file)
     leave_out(config)
@@ -65,11 +64,21 @@ onsuccess:
 
 # What each benchmark of the run hands to rules/paper.smk, by its name.
 CONTEXTS, STATISTICS, ARTEFACTS, DATASETS, REQUESTS, MANIFESTS = {}, {}, {}, {}, {}, {}
+# Values of the wildcards that several benchmarks have; each adds its own.
+ALLOWED = {"judge": [], "task": []}
 
 
-def roster(benchmark, group):
-    """Names of a benchmark's `models` or `baselines`; none where it is not in the run."""
-    return config[benchmark][group] if benchmark in BENCHMARKS else []
+def one_of(values):
+    """The pattern of a wildcard that has one of these values; of none, where there is none."""
+    return "|".join(map(re.escape, sorted(set(values)))) or "none"
+
+
+wildcard_constraints:
+    model=one_of(MODELS),
+    mode="thinking|non_thinking",
+    source=one_of(config["corpora"]),
+    shard="[1-9][0-9]*",
+    shards="[1-9][0-9]*",
 
 
 def runs_of(models):
@@ -80,98 +89,6 @@ def runs_of(models):
 def tokenised_models(models):
     """Those models of a benchmark whose tokeniser is at hand."""
     return [name for name in models if MODELS[name].get("tokenizer", "none") != "none"]
-
-
-SB = config["syntaxbench"]
-SB_FOLDER = f"{RESULTS}/syntaxbench"
-SB_SETTINGS = [f"{shots}shot" for shots in SB["shots"]]
-SB_TASKS = sorted(SB["tasks"])
-SB_MODELS = roster("syntaxbench", "models")
-SB_BASELINES = roster("syntaxbench", "baselines")
-# One pair a run: a model's mode. The paper's 11 configurations are the pairs of its models.
-SB_RUNS = runs_of(SB_MODELS + SB_BASELINES)
-
-
-MTB = config["multitempbench"]
-MTB_FOLDER = f"{RESULTS}/multitempbench"
-MTB_LANGUAGES = sorted(MTB["languages"])
-MTB_TASKS = sorted(MTB["quota"])
-MTB_SOURCES = sorted(
-    {
-        name
-        for sources in MTB["quota"].values()
-        for name, count in sources.items()
-        if count
-    }
-)
-MTB_MODELS = roster("multitempbench", "models")
-MTB_BASELINES = roster("multitempbench", "baselines")
-MTB_RUNS = runs_of(MTB_MODELS + MTB_BASELINES)
-MTB_TRANSLATOR = (
-    MTB["translation"].get("model") if MTB["translation"]["method"] == "model" else None
-)
-# The judges that are models of the roster.
-MTB_MODEL_JUDGES = [name for name in MTB["judging"]["judges"] if name in MODELS]
-MTB_PROBED = MTB["analyses"]["probing"]
-MTB_TOKENISED = tokenised_models(MTB_MODELS)
-
-
-TIDE = config["tide"]
-TIDE_FOLDER = f"{RESULTS}/tide"
-TIDE_TASKS = list(TIDE_TASK_TYPES)
-TIDE_MODELS = roster("tide", "models")
-TIDE_BASELINES = roster("tide", "baselines")
-TIDE_RUNS = [
-    (model, mode)
-    for model, mode in runs_of(TIDE_MODELS + TIDE_BASELINES)
-    if mode in TIDE["modes"] or model in TIDE_BASELINES
-]
-TIDE_TOKENISED = tokenised_models(TIDE_MODELS)
-TIDE_MANIFEST = config["corpora"][TIDE["corpus"]]["path"]
-# Known once the manifest is there; without it the run says how to get it.
-TIDE_DOCUMENTS = documents_of(TIDE_MANIFEST) if Path(TIDE_MANIFEST).is_file() else {}
-TIDE_RETRIEVAL = TIDE["retrieval"]
-TIDE_COUNCIL = TIDE["judging"]["council"]
-TIDE_MODEL_JUDGES = [name for name in TIDE_COUNCIL if name in MODELS]
-
-
-def tide_variants():
-    """Further ways to get at the corpus: name to (embedder, depth, date-aware)."""
-    main = (TIDE_RETRIEVAL["embedder"], TIDE_RETRIEVAL["depth"])
-    ablation = TIDE_RETRIEVAL["ablation"]
-    pairs = [(e, k) for e in ablation["embedders"] for k in ablation["depths"]]
-    found = {f"rag-{e}-{k}": (e, k, False) for e, k in pairs if (e, k) != main}
-    if TIDE_RETRIEVAL["date_aware"]["use"]:
-        found["rag-dated"] = (*main, True)
-    return found
-
-
-TIDE_VARIANTS = tide_variants()
-TIDE_KNOWLEDGE = [*TIDE_SETTINGS, *TIDE_VARIANTS]
-TIDE_EMBEDDERS = sorted(
-    {TIDE_RETRIEVAL["embedder"], *TIDE_RETRIEVAL["ablation"]["embedders"]}
-)
-
-
-def tide_knowledge(model):
-    """The ways in which a model gets at the corpus: the three settings, and what it ablates."""
-    ablating = TIDE_RETRIEVAL["ablation"]["models"]
-    takes_part = model in TIDE_MODELS and (ablating is None or model in ablating)
-    return TIDE_KNOWLEDGE if takes_part else list(TIDE_SETTINGS)
-
-
-wildcard_constraints:
-    knowledge="|".join(map(re.escape, TIDE_KNOWLEDGE)),
-    document="[A-Za-z0-9][A-Za-z0-9_-]*",
-    embedder="|".join(map(re.escape, config["embedders"])),
-    model="|".join(re.escape(name) for name in MODELS),
-    mode="thinking|non_thinking",
-    task="|".join(sorted({*SB_TASKS, *MTB_TASKS, *TIDE_TASKS})),
-    language="|".join(MTB_LANGUAGES),
-    judge="|".join(map(re.escape, sorted({*MTB["judging"]["judges"], *TIDE_COUNCIL}))),
-    source="|".join(re.escape(name) for name in config["corpora"]),
-    shard="[1-9][0-9]*",
-    shards="[1-9][0-9]*",
 
 
 def narrow(section, *keys):
@@ -257,11 +174,6 @@ def token_limit(wildcards, section):
     )
 
 
-def corpus_file(role):
-    """The file of the corpus that plays a role (vocabulary, palindromes, documents)."""
-    return config["corpora"][SB["corpora"][role]]["path"]
-
-
 def embedded_folder(source):
     """The folder of a source `embedded:<name>` once it is converted; None for any other source."""
     name = source.removeprefix("embedded:")
@@ -341,11 +253,6 @@ def model_inputs(folder):
     return inputs
 
 
-def sb_statistics(names):
-    """Statistics files of SyntaxBench."""
-    return [f"{SB_FOLDER}/statistics/{name}.csv" for name in names]
-
-
 def tokenizer_files(name):
     """Local files of a model's tokeniser; none when it comes from the hub."""
     entry = MODELS[name]
@@ -358,24 +265,6 @@ def tokenizer_files(name):
     return []
 
 
-def translator_inputs(wildcards):
-    """What the configured translator reads besides the questions."""
-    # The shipped file also tells which questions exist that a correction may name.
-    shipped = {"shipped": MTB["translation"]["file"]}
-    if MTB_TRANSLATOR is None:
-        return shipped
-    mode = MODELS[MTB_TRANSLATOR]["modes"][0]
-    return {**shipped, **backend_inputs(MTB_TRANSLATOR, mode)}
-
-
-def translator_gpus(wildcards):
-    """GPUs of the translator's job."""
-    if MTB["translation"]["method"] == "local":
-        needed = int(MTB["translation"]["local"].get("gpus", 0))
-        return admitted("multitempbench.translation.local", needed)
-    return gpus_of(MTB_TRANSLATOR) if MTB_TRANSLATOR else 0
-
-
 def judge_inputs(wildcards):
     """What the model that judges reads besides the answers."""
     return backend_inputs(wildcards.judge, MODELS[wildcards.judge]["modes"][0])
@@ -384,27 +273,3 @@ def judge_inputs(wildcards):
 def judge_environment(wildcards):
     """The environment of a judge's job under --sdm conda."""
     return environment_of(wildcards.judge)
-
-
-def weights_of(wildcards):
-    """The converted weights of a model that is probed; none when they come from the hub."""
-    return backend_inputs(wildcards.model, None).get("weights", [])
-
-
-def mtb_statistics(names):
-    """Statistics files of MultiTempBench."""
-    return [f"{MTB_FOLDER}/statistics/{name}.csv" for name in names]
-
-
-def mtb_files(pattern, runs):
-    """A file per (model, mode) of MultiTempBench."""
-    return [f"{MTB_FOLDER}/{pattern}".format(model=m, mode=k) for m, k in runs]
-
-
-def mtb_manifests():
-    """Manifests of all inference of MultiTempBench: answers, hidden states, judging models."""
-    answers = [f"{model}.{mode}" for model, mode in MTB_RUNS]
-    states = [f"states/{name}" for name in MTB_PROBED]
-    verdicts = [f"judges/{judge}" for judge in MTB_MODEL_JUDGES]
-    folder = f"{RESULTS}/manifests/multitempbench"
-    return [f"{folder}/{name}.json" for name in answers + states + verdicts]

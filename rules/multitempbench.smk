@@ -1,6 +1,9 @@
 # MultiTempBench from source questions to scores.
 
 
+include: "multitempbench_common.smk"
+
+
 rule multitempbench_curate_questions:
     """Seed questions with full dates, sampled by task and source; what every filter dropped."""
     input:
@@ -249,7 +252,7 @@ rule multitempbench_judge_by_model:
     benchmark:
         f"{RESULTS}/benchmarks/multitempbench/judge_by_model/{{judge}}.tsv"
     wildcard_constraints:
-        judge="|".join(map(re.escape, MTB_MODEL_JUDGES)) or "none",
+        judge=one_of(MTB_MODEL_JUDGES),
     # The longest jobs first, so that the short ones fill the gaps.
     priority: 10
     conda:
@@ -322,3 +325,8 @@ rule multitempbench_gather_scores:
         code=code_digest("scripts/multitempbench/gather_scores.py"),
     script:
         "../scripts/multitempbench/gather_scores.py"
+
+
+include: "multitempbench_tokenisation.smk"
+include: "multitempbench_probing.smk"
+include: "multitempbench_results.smk"

@@ -1,6 +1,9 @@
 # SyntaxBench from corpora to scores.
 
 
+include: "syntaxbench_common.smk"
+
+
 rule syntaxbench_build_items:
     """Test items and held-out demonstrations of one task."""
     input:
@@ -214,3 +217,6 @@ rule syntaxbench_build_replay:
         code=code_digest("scripts/syntaxbench/build_replay.py"),
     script:
         "../scripts/syntaxbench/build_replay.py"
+
+
+include: "syntaxbench_results.smk"

@@ -1,6 +1,9 @@
 # TIDE from PDFs to scores: documents, items, the three settings, the council.
 
 
+include: "tide_common.smk"
+
+
 rule tide_parse_document:
     """One PDF as pages with checked text, and as one structured record."""
     input:
@@ -395,7 +398,7 @@ rule tide_judge_by_program:
     benchmark:
         f"{RESULTS}/benchmarks/tide/judge/{{judge}}.tsv"
     wildcard_constraints:
-        judge="|".join(map(re.escape, COUNCIL_PROGRAMS)) or "none",
+        judge=one_of(COUNCIL_PROGRAMS),
     conda:
         "../envs/core.yaml"
     resources:
@@ -430,7 +433,7 @@ rule tide_judge_by_model:
     benchmark:
         f"{RESULTS}/benchmarks/tide/judge/{{judge}}.tsv"
     wildcard_constraints:
-        judge="|".join(map(re.escape, TIDE_MODEL_JUDGES)) or "none",
+        judge=one_of(TIDE_MODEL_JUDGES),
     priority: 10
     conda:
         judge_environment
@@ -507,3 +510,8 @@ rule tide_gather_scores:
         code=code_digest("scripts/tide/gather_scores.py"),
     script:
         "../scripts/tide/gather_scores.py"
+
+
+include: "tide_construction.smk"
+include: "tide_retrieval.smk"
+include: "tide_results.smk"

@@ -1,6 +1,62 @@
 # What the rules of TIDE share: its files, its models, its retrievers.
+from scripts.documents.manifest import documents as documents_of
+from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
-from scripts.workflow.consistency import COUNCIL_PROGRAMS
+from scripts.tide.configuration import COUNCIL_PROGRAMS
+
+TIDE = config["tide"]
+TIDE_FOLDER = f"{RESULTS}/tide"
+TIDE_TASKS = list(TIDE_TASK_TYPES)
+TIDE_MODELS = TIDE["models"]
+TIDE_BASELINES = TIDE["baselines"]
+TIDE_RUNS = [
+    (model, mode)
+    for model, mode in runs_of(TIDE_MODELS + TIDE_BASELINES)
+    if mode in TIDE["modes"] or model in TIDE_BASELINES
+]
+TIDE_TOKENISED = tokenised_models(TIDE_MODELS)
+TIDE_MANIFEST = config["corpora"][TIDE["corpus"]]["path"]
+# Known once the manifest is there; without it the run says how to get it.
+TIDE_DOCUMENTS = documents_of(TIDE_MANIFEST) if Path(TIDE_MANIFEST).is_file() else {}
+TIDE_RETRIEVAL = TIDE["retrieval"]
+TIDE_COUNCIL = TIDE["judging"]["council"]
+TIDE_MODEL_JUDGES = [name for name in TIDE_COUNCIL if name in MODELS]
+
+
+def tide_variants():
+    """Further ways to get at the corpus: name to (embedder, depth, date-aware)."""
+    main = (TIDE_RETRIEVAL["embedder"], TIDE_RETRIEVAL["depth"])
+    ablation = TIDE_RETRIEVAL["ablation"]
+    pairs = [(e, k) for e in ablation["embedders"] for k in ablation["depths"]]
+    found = {f"rag-{e}-{k}": (e, k, False) for e, k in pairs if (e, k) != main}
+    if TIDE_RETRIEVAL["date_aware"]["use"]:
+        found["rag-dated"] = (*main, True)
+    return found
+
+
+TIDE_VARIANTS = tide_variants()
+TIDE_KNOWLEDGE = [*TIDE_SETTINGS, *TIDE_VARIANTS]
+TIDE_EMBEDDERS = sorted(
+    {TIDE_RETRIEVAL["embedder"], *TIDE_RETRIEVAL["ablation"]["embedders"]}
+)
+
+
+def tide_knowledge(model):
+    """The ways in which a model gets at the corpus: the three settings, and what it ablates."""
+    ablating = TIDE_RETRIEVAL["ablation"]["models"]
+    takes_part = model in TIDE_MODELS and (ablating is None or model in ablating)
+    return TIDE_KNOWLEDGE if takes_part else list(TIDE_SETTINGS)
+
+
+ALLOWED["task"] += TIDE_TASKS
+ALLOWED["judge"] += TIDE_COUNCIL
+
+
+wildcard_constraints:
+    knowledge=one_of(TIDE_KNOWLEDGE),
+    document="[A-Za-z0-9][A-Za-z0-9_-]*",
+    embedder=one_of(config["embedders"]),
+
 
 # Tasks whose answers the council judges.
 TIDE_JUDGED = [name for name, task in TIDE_TASK_TYPES.items() if task.judged]

@@ -26,9 +26,10 @@ from scripts.inference.api_keys import ApiKeyError, find_key
 from scripts.inference.model_folders import ModelFolderError, check_settings, check_weights
 from scripts.inference.spending import is_local
 from scripts.publishing.paper import PaperError, require_tex
+from scripts.workflow.benchmarks import default_files
 from scripts.workflow.config_files import ConfigurationError, read_config
 from scripts.workflow.configuration import check_configuration, leave_out
-from scripts.workflow.consistency import embedders_of_run, models_of_run
+from scripts.workflow.consistency import corpora_of_run, embedders_of_run, models_of_run
 
 BASE = "config.yaml"
 #: Free bytes below which a run is likely to end with a full disk.
@@ -39,7 +40,7 @@ def load(overlays: list[str]) -> dict[str, Any]:
     """The checked configuration; ConfigurationError lists every problem with file and line."""
     config: dict[str, Any] = {}
     sources: dict[str, Path | Mapping[str, Any]] = {}
-    for file in (BASE, *overlays):
+    for file in (*default_files(), BASE, *overlays):
         update_config(config, read_config(Path(file)))
         sources[file] = Path(file)
     leave_out(config)
@@ -55,7 +56,7 @@ def missing(config: Mapping[str, Any]) -> Iterator[str]:
     ):
         for name in names:
             yield from _missing_of(f"{group}.{name}", config[group][name])
-    for name in _corpora_of_run(config):
+    for name in corpora_of_run(config):
         entry = config["corpora"][name]
         fetched = "url" in entry or "mediawiki" in entry
         if not fetched and not Path(entry["path"]).is_file():
@@ -89,16 +90,6 @@ def _missing_of(where: str, entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"{where}: {error}; download it again"
     elif entry["source"].startswith(("/", "./", "../", "~")) and not folder.exists():
         yield f"{where}.source: no folder {entry['source']}; correct the path"
-
-
-def _corpora_of_run(config: Mapping[str, Any]) -> set[str]:
-    used: set[str] = set()
-    for benchmark in config["run"]["benchmarks"]:
-        section = config[benchmark]
-        used |= {*section.get("corpora", {}).values(), section.get("corpus", "")}
-        for sources in section.get("quota", {}).values():
-            used |= {name for name, count in sources.items() if count}
-    return used & set(config["corpora"])
 
 
 def _folder_problems(results: Path) -> Iterator[str]:

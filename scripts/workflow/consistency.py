@@ -5,30 +5,21 @@ Each function yields one sentence per problem, beginning with the key that holds
 
 from __future__ import annotations
 
-import difflib
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import MAXYEAR, MINYEAR
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from scripts.inference.registry import ModelEntryError, model_spec
 from scripts.inference.spending import is_local
 from scripts.records import canonical_digest
-
-Section = Mapping[str, Any]
-#: Judges that are no models.
-DATE_JUDGE = "date_judge"
-COUNCIL_PROGRAMS = ("rule_judge", "overlap_judge")
-#: Backends that load weights, whose hidden states can therefore be read.
-WITH_WEIGHTS = ("vllm", "transformers")
+from scripts.workflow.benchmarks import found
+from scripts.workflow.section_checks import Section, above_gpu_limit, price_problems, unknown
 
 
 def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
     """All problems of one benchmark's section and of the models that it uses."""
-    section = config[benchmark]
+    section, own = config[benchmark], found()[benchmark]
     yield from _roster_problems(benchmark, section, config["models"])
-    further = list(_further_models(section))
+    further = list(own.hook("further_models")(section))
     for key, name in further:
         if name not in config["models"]:
             yield unknown(f"{benchmark}.{key}", name, config["models"], "models")
@@ -39,8 +30,26 @@ def benchmark_problems(benchmark: str, config: Section) -> Iterator[str]:
     yield from _model_problems(known, config)
     yield from _twin_problems([n for n in section["models"] if n in config["models"]], config)
     yield from _gpu_problems(known, config)
-    yield from _price_problems(known, "models", config)
-    yield from OWN_PROBLEMS[benchmark](section, config)
+    yield from price_problems(known, "models", config)
+    for key, name in own.hook("corpora")(section):
+        if name not in config["corpora"]:
+            yield unknown(f"{benchmark}.{key}", name, config["corpora"], "corpora")
+    yield from _embedder_problems(benchmark, list(own.hook("embedders")(section)), config)
+    yield from own.hook("check")(section, config)
+
+
+def _embedder_problems(
+    benchmark: str, asked: Sequence[tuple[str, str]], config: Section
+) -> Iterator[str]:
+    known = config["embedders"]
+    for key, name in asked:
+        if name not in known:
+            yield unknown(f"{benchmark}.{key}", name, known, "embedders")
+    names = dict.fromkeys(name for _, name in asked if name in known)
+    yield from price_problems(names, "embedders", config)
+    for name in names:
+        needed = int(known[name].get("gpus", 0))
+        yield from above_gpu_limit(f"embedders.{name}", needed, config)
 
 
 def models_of_run(config: Section) -> list[str]:
@@ -49,25 +58,24 @@ def models_of_run(config: Section) -> list[str]:
     for benchmark in config["run"]["benchmarks"]:
         section = config[benchmark]
         names |= dict.fromkeys([*section["models"], *section["baselines"]])
-        names |= dict.fromkeys(name for _, name in _further_models(section))
+        further = found()[benchmark].hook("further_models")(section)
+        names |= dict.fromkeys(name for _, name in further)
     return list(names)
 
 
 def embedders_of_run(config: Section) -> list[str]:
     """Names of the embedders that the run uses."""
-    if "tide" not in config["run"]["benchmarks"]:
-        return []
-    return list(dict.fromkeys(name for _, name in _asked_embedders(config["tide"])))
+    return list(dict.fromkeys(_named("embedders", config)))
 
 
-def _asked_embedders(section: Section) -> list[tuple[str, str]]:
-    """(key, name) of the embedders of TIDE."""
-    retrieval = section["retrieval"]
-    return [
-        ("construction.embedder", section["construction"]["embedder"]),
-        ("retrieval.embedder", retrieval["embedder"]),
-        *(("retrieval.ablation.embedders", name) for name in retrieval["ablation"]["embedders"]),
-    ]
+def corpora_of_run(config: Section) -> list[str]:
+    """Names of the corpora that the run reads, sorted."""
+    return sorted(set(_named("corpora", config)))
+
+
+def _named(hook: str, config: Section) -> Iterator[str]:
+    for benchmark in config["run"]["benchmarks"]:
+        yield from (name for _, name in found()[benchmark].hook(hook)(config[benchmark]))
 
 
 def entry_problems(config: Section) -> Iterator[str]:
@@ -111,14 +119,6 @@ def _corpus_problems(corpora: Section) -> Iterator[str]:
             yield f"corpora.{name}.url: give url or mediawiki, not both"
 
 
-def unknown(key: str, name: str, known: Iterable[str], where: str) -> str:
-    """The sentence for a name that is not where it should be, with the nearest one that is."""
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{key}: {name!r} is not in {where}; {hint}known: {', '.join(names)}"
-
-
 def _roster_problems(benchmark: str, section: Section, roster: Section) -> Iterator[str]:
     for group in ("models", "baselines"):
         key = f"{benchmark}.{group}"
@@ -130,24 +130,6 @@ def _roster_problems(benchmark: str, section: Section, roster: Section) -> Itera
         repeated = sorted({n for n in section[group] if section[group].count(n) > 1})
         if repeated:
             yield f"{key}: listed twice: {', '.join(repeated)}"
-
-
-def _further_models(section: Section) -> Iterator[tuple[str, str]]:
-    """(key, name) of roster models that answer for the benchmark itself: judges, a translator."""
-    for name in section.get("judging", {}).get("judges", []):
-        if name != DATE_JUDGE:
-            yield "judging.judges", name
-    translation = section.get("translation", {})
-    if translation.get("method") == "model" and translation.get("model"):
-        yield "translation.model", translation["model"]
-    for name in section.get("judging", {}).get("council", []):
-        if name not in COUNCIL_PROGRAMS:
-            yield "judging.council", name
-    construction = section.get("construction", {})
-    if construction.get("method") == "model" and construction.get("generator"):
-        yield "construction.generator", construction["generator"]
-    if section.get("parsing", {}).get("vision"):
-        yield "parsing.vision", section["parsing"]["vision"]
 
 
 def _model_problems(names: Iterable[str], config: Section) -> Iterator[str]:
@@ -229,195 +211,4 @@ def gpus_needed(entry: Section) -> int:
 def _gpu_problems(names: Iterable[str], config: Section) -> Iterator[str]:
     for name in names:
         needed = gpus_needed(config["models"][name])
-        yield from _above_gpu_limit(f"models.{name}", needed, config)
-
-
-def _above_gpu_limit(key: str, needed: int, config: Section) -> Iterator[str]:
-    limit = config["run"]["gpu_limit"]
-    if limit is not None and needed > limit:
-        yield (
-            f"{key}: needs {needed} GPUs but run.gpu_limit is {limit}; "
-            "raise the limit or lower tensor_parallel or gpus"
-        )
-
-
-def _price_problems(names: Iterable[str], roster: str, config: Section) -> Iterator[str]:
-    """A cost cap needs the price of everything hosted; a server on this machine is free."""
-    cap = config["run"].get("spend_cap") or {}
-    for name in names if cap.get("cost") is not None else ():
-        entry = config[roster][name]
-        hosted = entry["backend"] == "openai" and not is_local(str(entry.get("base_url") or ""))
-        if hosted and entry.get("price") is None:
-            yield (
-                f"{roster}.{name}.price: missing; run.spend_cap.cost needs the price of every "
-                "hosted model of the run (0 for one that costs nothing)"
-            )
-
-
-# ---- SyntaxBench -------------------------------------------------------------------------------
-
-
-def _syntaxbench_problems(section: Section, config: Section) -> Iterator[str]:
-    for role, name in section["corpora"].items():
-        if name not in config["corpora"]:
-            yield unknown(f"syntaxbench.corpora.{role}", name, config["corpora"], "corpora")
-    shots, headline = section["shots"], section["headline_shots"]
-    if shots != sorted(set(shots)):
-        yield f"syntaxbench.shots: {shots} must be increasing without repetition"
-    if headline not in shots:
-        yield f"syntaxbench.headline_shots: {headline!r} is not one of shots {shots}"
-    if section["demonstration_pool"] < max(shots):
-        yield (
-            f"syntaxbench.demonstration_pool: {section['demonstration_pool']} is fewer than the "
-            f"{max(shots)} demonstrations that shots ask for"
-        )
-    yield from _range_problems("syntaxbench.document_words", section["document_words"])
-
-
-def _range_problems(key: str, bounds: list[Any]) -> Iterator[str]:
-    low, high = bounds
-    if low > high:
-        yield f"{key}: {low} is above {high}"
-
-
-def _year_problems(key: str, years: list[Any]) -> Iterator[str]:
-    if not MINYEAR <= min(years) <= max(years) <= MAXYEAR:
-        yield f"{key}: {years} must lie in {MINYEAR} to {MAXYEAR}"
-
-
-# ---- MultiTempBench ----------------------------------------------------------------------------
-
-#: The released design takes this many dates of every year that it draws.
-DATES_OF_A_YEAR = 16
-#: Which readers of corpora hold questions of which task.
-QUESTION_READERS = {
-    "date_arithmetic": ("tram_arithmetic", "test_of_time", "seed_questions"),
-    "time_zone": ("tram_arithmetic", "seed_questions"),
-    "relation": ("tram_relation", "freshbench", "seed_questions"),
-}
-
-
-def _multitempbench_problems(section: Section, config: Section) -> Iterator[str]:
-    yield from _analysis_problems(section, config["models"])
-    yield from _quota_problems(section["quota"], config["corpora"])
-    if "en" not in section["languages"]:
-        yield "multitempbench.languages: en is missing; the seed questions are English"
-    translation = section["translation"]
-    wanted = {"model": "model", "local": "local"}.get(translation["method"])
-    if wanted and not translation.get(wanted):
-        yield f"multitempbench.translation.{wanted}: missing; method {wanted} needs it"
-    if translation["method"] == "local" and translation.get("local"):
-        needed = int(translation["local"].get("gpus", 0))
-        yield from _above_gpu_limit("multitempbench.translation.local", needed, config)
-    judging = section["judging"]
-    if judging["primary"] not in judging["judges"]:
-        yield f"multitempbench.judging.primary: {judging['primary']!r} is not one of judges"
-    weights = section["tokenisation"]["weights"]
-    if not math.isclose(math.fsum(weights), 1.0, abs_tol=1e-9):
-        yield f"multitempbench.tokenisation.weights: {weights} must sum to 1"
-    years = section["tokenisation"]["released_design"]["years"]
-    yield from _range_problems("multitempbench.tokenisation.released_design.years", years)
-    yield from _year_problems("multitempbench.tokenisation.released_design.years", years)
-    dates = section["tokenisation"]["released_design"]["dates"]
-    if dates % DATES_OF_A_YEAR:
-        yield (
-            f"multitempbench.tokenisation.released_design.dates: {dates} is not a multiple of "
-            f"{DATES_OF_A_YEAR} (the design has 4 months of 4 days in every year)"
-        )
-    yield from _probing_problems(section["probing"])
-
-
-def _analysis_problems(section: Section, roster: Section) -> Iterator[str]:
-    key, analyses = "multitempbench.analyses", section["analyses"]
-    for name in analyses["probing"]:
-        if name not in section["models"]:
-            yield unknown(f"{key}.probing", name, section["models"], "multitempbench.models")
-        elif name in roster and roster[name]["backend"] not in WITH_WEIGHTS:
-            yield (
-                f"{key}.probing: {name!r} has backend {roster[name]['backend']!r}, which gives no "
-                "hidden states; leave it out"
-            )
-    if analyses["pca"] not in analyses["probing"]:
-        yield unknown(f"{key}.pca", analyses["pca"], analyses["probing"], f"{key}.probing")
-    name = analyses["examples"]
-    if name not in section["models"]:
-        yield unknown(f"{key}.examples", name, section["models"], "multitempbench.models")
-    elif name in roster and roster[name].get("tokenizer", "none") == "none":
-        yield f"{key}.examples: {name!r} has no tokenizer; set models.{name}.tokenizer"
-
-
-def _quota_problems(quota: Section, corpora: Section) -> Iterator[str]:
-    for task, sources in quota.items():
-        key = f"multitempbench.quota.{task}"
-        if not sum(sources.values()):
-            yield f"{key}: no source has any question; leave the task out, or give it a number"
-        for name, count in sources.items():
-            if not count:
-                continue
-            if name not in corpora:
-                yield unknown(f"{key}.{name}", name, corpora, "corpora")
-            elif corpora[name]["reader"] not in QUESTION_READERS[task]:
-                yield (
-                    f"{key}.{name}: its reader {corpora[name]['reader']!r} has no such questions; "
-                    f"readers that have: {', '.join(QUESTION_READERS[task])}"
-                )
-
-
-def _probing_problems(probing: Section) -> Iterator[str]:
-    key = "multitempbench.probing"
-    yield from _range_problems(f"{key}.years", probing["years"])
-    yield from _year_problems(f"{key}.years", probing["years"])
-    for name, group in (("headline_token", "tokens"), ("held_out_format", "formats")):
-        if probing[name] not in probing[group]:
-            yield f"{key}.{name}: {probing[name]!r} is not one of {group} {probing[group]}"
-    first, last = probing["years"]
-    if probing["folds"] * 2 > last - first + 1:
-        yield (
-            f"{key}.folds: {probing['folds']} folds need at least {2 * probing['folds']} years, "
-            f"there are {last - first + 1}"
-        )
-
-
-# ---- TIDE --------------------------------------------------------------------------------------
-
-
-def _tide_problems(section: Section, config: Section) -> Iterator[str]:
-    corpora = config["corpora"]
-    if section["corpus"] not in corpora:
-        yield unknown("tide.corpus", section["corpus"], corpora, "corpora")
-    elif corpora[section["corpus"]]["reader"] != "instruments":
-        yield f"tide.corpus: {section['corpus']!r} is no manifest of instruments"
-    for name in [*section["models"], *section["baselines"]]:
-        has = config["models"].get(name, {}).get("modes")
-        if name in section["models"] and has and not set(has) & set(section["modes"]):
-            yield f"tide.modes: {name!r} has none of {section['modes']}, it has {has}"
-    construction, retrieval = section["construction"], section["retrieval"]
-    if construction["method"] == "model" and not construction["generator"]:
-        yield "tide.construction.generator: missing; method model needs it"
-    if config["models"].get(section["parsing"]["vision"] or "", {}).get("backend") not in (
-        None,
-        "openai",
-    ):
-        yield "tide.parsing.vision: only a model behind an OpenAI-compatible server reads images"
-    ablation = retrieval["ablation"]
-    asked = _asked_embedders(section)
-    for key, name in asked:
-        if name not in config["embedders"]:
-            yield unknown(f"tide.{key}", name, config["embedders"], "embedders")
-    embedders = dict.fromkeys(name for _, name in asked if name in config["embedders"])
-    yield from _price_problems(embedders, "embedders", config)
-    for name in embedders:
-        needed = int(config["embedders"][name].get("gpus", 0))
-        yield from _above_gpu_limit(f"embedders.{name}", needed, config)
-    for name in ablation["models"] or []:
-        if name not in section["models"]:
-            yield unknown("tide.retrieval.ablation.models", name, section["models"], "tide.models")
-    if retrieval["chunks"]["overlap"] >= retrieval["chunks"]["characters"]:
-        yield "tide.retrieval.chunks.overlap: must be smaller than characters"
-
-
-OWN_PROBLEMS: dict[str, Callable[[Section, Section], Iterator[str]]] = {
-    "syntaxbench": _syntaxbench_problems,
-    "multitempbench": _multitempbench_problems,
-    "tide": _tide_problems,
-}
+        yield from above_gpu_limit(f"models.{name}", needed, config)

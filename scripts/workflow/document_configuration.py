@@ -1,4 +1,4 @@
-"""Write docs/configuration.md from config/schema.yaml.
+"""Write docs/configuration.md from config/schema.yaml and the schemas of the benchmarks.
 
 Run it as `python -m scripts.workflow.document_configuration`.
 
@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
-from scripts.workflow.configuration import ROOT, SCHEMA_FILE
+from scripts.workflow.benchmarks import ROOT, whole_schema
 
 DOCUMENT = ROOT / "docs" / "configuration.md"
 HEAD = """# Configuration
@@ -24,7 +22,8 @@ language or a task out by setting it to null: `multitempbench: {languages: {ha: 
 {relation: null}}`, `syntaxbench: {tasks: {edit_distance: null}}`. Unknown keys are errors. In the
 table, `*` stands for a name of yours.
 
-Generated from `config/schema.yaml` by `python -m scripts.workflow.document_configuration`.
+Generated from `config/schema.yaml` and, for the sections of the benchmarks, `scripts/*/schema.yaml`
+by `python -m scripts.workflow.document_configuration`.
 
 | key | value | meaning |
 |---|---|---|
@@ -90,6 +89,4 @@ def _value(entry: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(
-        document(yaml.safe_load(SCHEMA_FILE.read_text(encoding="utf-8"))), encoding="utf-8"
-    )
+    DOCUMENT.write_text(document(whole_schema()), encoding="utf-8")

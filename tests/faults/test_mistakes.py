@@ -45,7 +45,7 @@ from scripts.retrieval.embedders import EmbeddingError, create_embedder
 from scripts.syntaxbench import build_requests
 from scripts.syntaxbench.prompts import load_prompt
 from scripts.syntaxbench.replay import read_counts
-from scripts.workflow import check, configuration
+from scripts.workflow import check, schemas
 from scripts.workflow.command_line import check_profile, check_results
 from scripts.workflow.config_files import ConfigurationError, place
 from tests.tiny_models import save_tiny_model
@@ -452,7 +452,7 @@ def test_an_overlay_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_retired_key_says_what_to_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(configuration.RETIRED_KEYS, "run.seeds", "write run.seed")
+    monkeypatch.setitem(schemas.RETIRED_KEYS, "run.seeds", "write run.seed")
     file = tmp_path / "overlay.yaml"
     file.write_text("run:\n  seeds: [1]\n")
     assert check.main(["--configfile", str(file)]) == 1

@@ -1,0 +1,123 @@
+"""What the schema of MultiTempBench's section cannot say, and whom it asks beside its models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from scripts.workflow.section_checks import (
+    Section,
+    above_gpu_limit,
+    range_problems,
+    unknown,
+    year_problems,
+)
+
+#: The judge that is no model.
+DATE_JUDGE = "date_judge"
+#: Backends that load weights, whose hidden states can therefore be read.
+WITH_WEIGHTS = ("vllm", "transformers")
+#: The released design takes this many dates of every year that it draws.
+DATES_OF_A_YEAR = 16
+#: Which readers of corpora hold questions of which task.
+QUESTION_READERS = {
+    "date_arithmetic": ("tram_arithmetic", "test_of_time", "seed_questions"),
+    "time_zone": ("tram_arithmetic", "seed_questions"),
+    "relation": ("tram_relation", "freshbench", "seed_questions"),
+}
+
+
+def further_models(section: Section) -> Iterator[tuple[str, str]]:
+    """(key, name) of the models that judge or translate."""
+    for name in section["judging"]["judges"]:
+        if name != DATE_JUDGE:
+            yield "judging.judges", name
+    translation = section["translation"]
+    if translation["method"] == "model" and translation.get("model"):
+        yield "translation.model", translation["model"]
+
+
+def corpora(section: Section) -> Iterator[tuple[str, str]]:
+    """(key, name) of the sources of questions that have a quota."""
+    for task, sources in section["quota"].items():
+        yield from ((f"quota.{task}.{name}", name) for name, count in sources.items() if count)
+
+
+def check(section: Section, config: Section) -> Iterator[str]:
+    """Models, sources and limits of single steps that do not fit."""
+    yield from _analysis_problems(section, config["models"])
+    yield from _quota_problems(section["quota"], config["corpora"])
+    if "en" not in section["languages"]:
+        yield "multitempbench.languages: en is missing; the seed questions are English"
+    translation = section["translation"]
+    wanted = {"model": "model", "local": "local"}.get(translation["method"])
+    if wanted and not translation.get(wanted):
+        yield f"multitempbench.translation.{wanted}: missing; method {wanted} needs it"
+    if translation["method"] == "local" and translation.get("local"):
+        needed = int(translation["local"].get("gpus", 0))
+        yield from above_gpu_limit("multitempbench.translation.local", needed, config)
+    judging = section["judging"]
+    if judging["primary"] not in judging["judges"]:
+        yield f"multitempbench.judging.primary: {judging['primary']!r} is not one of judges"
+    weights = section["tokenisation"]["weights"]
+    if not math.isclose(math.fsum(weights), 1.0, abs_tol=1e-9):
+        yield f"multitempbench.tokenisation.weights: {weights} must sum to 1"
+    years = section["tokenisation"]["released_design"]["years"]
+    yield from range_problems("multitempbench.tokenisation.released_design.years", years)
+    yield from year_problems("multitempbench.tokenisation.released_design.years", years)
+    dates = section["tokenisation"]["released_design"]["dates"]
+    if dates % DATES_OF_A_YEAR:
+        yield (
+            f"multitempbench.tokenisation.released_design.dates: {dates} is not a multiple of "
+            f"{DATES_OF_A_YEAR} (the design has 4 months of 4 days in every year)"
+        )
+    yield from _probing_problems(section["probing"])
+
+
+def _analysis_problems(section: Section, roster: Section) -> Iterator[str]:
+    key, analyses = "multitempbench.analyses", section["analyses"]
+    for name in analyses["probing"]:
+        if name not in section["models"]:
+            yield unknown(f"{key}.probing", name, section["models"], "multitempbench.models")
+        elif name in roster and roster[name]["backend"] not in WITH_WEIGHTS:
+            yield (
+                f"{key}.probing: {name!r} has backend {roster[name]['backend']!r}, which gives no "
+                "hidden states; leave it out"
+            )
+    if analyses["pca"] not in analyses["probing"]:
+        yield unknown(f"{key}.pca", analyses["pca"], analyses["probing"], f"{key}.probing")
+    name = analyses["examples"]
+    if name not in section["models"]:
+        yield unknown(f"{key}.examples", name, section["models"], "multitempbench.models")
+    elif name in roster and roster[name].get("tokenizer", "none") == "none":
+        yield f"{key}.examples: {name!r} has no tokenizer; set models.{name}.tokenizer"
+
+
+def _quota_problems(quota: Section, corpora: Section) -> Iterator[str]:
+    for task, sources in quota.items():
+        key = f"multitempbench.quota.{task}"
+        if not sum(sources.values()):
+            yield f"{key}: no source has any question; leave the task out, or give it a number"
+        for name, count in sources.items():
+            if not count or name not in corpora:
+                continue
+            if corpora[name]["reader"] not in QUESTION_READERS[task]:
+                yield (
+                    f"{key}.{name}: its reader {corpora[name]['reader']!r} has no such questions; "
+                    f"readers that have: {', '.join(QUESTION_READERS[task])}"
+                )
+
+
+def _probing_problems(probing: Section) -> Iterator[str]:
+    key = "multitempbench.probing"
+    yield from range_problems(f"{key}.years", probing["years"])
+    yield from year_problems(f"{key}.years", probing["years"])
+    for name, group in (("headline_token", "tokens"), ("held_out_format", "formats")):
+        if probing[name] not in probing[group]:
+            yield f"{key}.{name}: {probing[name]!r} is not one of {group} {probing[group]}"
+    first, last = probing["years"]
+    if probing["folds"] * 2 > last - first + 1:
+        yield (
+            f"{key}.folds: {probing['folds']} folds need at least {2 * probing['folds']} years, "
+            f"there are {last - first + 1}"
+        )

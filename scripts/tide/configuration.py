@@ -1,0 +1,60 @@
+"""What the schema of TIDE's section cannot say, and whom it asks beside its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scripts.workflow.section_checks import Section, unknown
+
+#: Members of the council that are programs, no models.
+COUNCIL_PROGRAMS = ("rule_judge", "overlap_judge")
+
+
+def further_models(section: Section) -> Iterator[tuple[str, str]]:
+    """(key, name) of the council's models, of the generator and of the reader of images."""
+    for name in section["judging"]["council"]:
+        if name not in COUNCIL_PROGRAMS:
+            yield "judging.council", name
+    construction = section["construction"]
+    if construction["method"] == "model" and construction["generator"]:
+        yield "construction.generator", construction["generator"]
+    if section["parsing"]["vision"]:
+        yield "parsing.vision", section["parsing"]["vision"]
+
+
+def embedders(section: Section) -> Iterator[tuple[str, str]]:
+    """(key, name) of the embedders of the construction and of the retrievers."""
+    retrieval = section["retrieval"]
+    yield "construction.embedder", section["construction"]["embedder"]
+    yield "retrieval.embedder", retrieval["embedder"]
+    for name in retrieval["ablation"]["embedders"]:
+        yield "retrieval.ablation.embedders", name
+
+
+def corpora(section: Section) -> Iterator[tuple[str, str]]:
+    """(key, name) of the corpus."""
+    yield "corpus", section["corpus"]
+
+
+def check(section: Section, config: Section) -> Iterator[str]:
+    """A corpus, modes, or models of single steps that do not fit."""
+    corpus = config["corpora"].get(section["corpus"])
+    if corpus and corpus["reader"] != "instruments":
+        yield f"tide.corpus: {section['corpus']!r} is no manifest of instruments"
+    for name in [*section["models"], *section["baselines"]]:
+        has = config["models"].get(name, {}).get("modes")
+        if name in section["models"] and has and not set(has) & set(section["modes"]):
+            yield f"tide.modes: {name!r} has none of {section['modes']}, it has {has}"
+    construction, retrieval = section["construction"], section["retrieval"]
+    if construction["method"] == "model" and not construction["generator"]:
+        yield "tide.construction.generator: missing; method model needs it"
+    if config["models"].get(section["parsing"]["vision"] or "", {}).get("backend") not in (
+        None,
+        "openai",
+    ):
+        yield "tide.parsing.vision: only a model behind an OpenAI-compatible server reads images"
+    for name in retrieval["ablation"]["models"] or []:
+        if name not in section["models"]:
+            yield unknown("tide.retrieval.ablation.models", name, section["models"], "tide.models")
+    if retrieval["chunks"]["overlap"] >= retrieval["chunks"]["characters"]:
+        yield "tide.retrieval.chunks.overlap: must be smaller than characters"
