@@ -1,6 +1,7 @@
 # From statistics, tables and figures to the printed paper.
 from scripts.publishing.roster import roster_params
 from scripts.publishing.shared_axis import inputs as shared_axis_inputs
+from scripts.workflow.producers import origins
 
 
 report: "report/workflow.rst"
@@ -18,6 +19,7 @@ localrules:
     collect_numbers,
     make_roster,
     make_shared_axis,
+    make_index,
     compile_paper,
 
 
@@ -40,6 +42,7 @@ rule collect_numbers:
     params:
         results=lambda wildcards: RESULTS,
         contexts={name: CONTEXTS[name] for name in BENCHMARKS},
+        origins=lambda wildcards, input: origins(workflow, input.statistics),
         code=code_digest("scripts/publishing/collect_numbers.py"),
     script:
         "../scripts/publishing/collect_numbers.py"
@@ -97,13 +100,66 @@ rule make_shared_axis:
         "../scripts/publishing/make_shared_axis.py"
 
 
+# Tables of the paper that belong to no single benchmark, as LaTeX.
+PAPER_TABLES = [rules.make_roster.output.tex, rules.make_shared_axis.output.tex]
+
+
+def shown_results(wildcards):
+    """Every table and figure of the paper, as LaTeX."""
+    artefacts = [path for name in BENCHMARKS for path in ARTEFACTS[name]]
+    return [path for path in artefacts if path.endswith(".tex")] + PAPER_TABLES
+
+
+def origins_of_shown(wildcards, input):
+    """How the data of every table (its CSV) and figure (its PDF) is made."""
+    stems = [path.removesuffix(".tex") for path in input.shown]
+    return origins(
+        workflow, [f"{stem}{form}" for stem in stems for form in (".csv", ".pdf")]
+    )
+
+
+rule make_index:
+    """Where every number, table and figure of the paper comes from."""
+    input:
+        numbers=rules.collect_numbers.output.json,
+        shown=shown_results,
+    output:
+        tex=f"{RESULTS}/paper/index.tex",
+        csv=f"{RESULTS}/paper/index.csv",
+        html=report(
+            f"{RESULTS}/paper/index_numbers.html",
+            caption="report/index.rst",
+            category="Paper",
+            labels={"page": "index of numbers"},
+        ),
+        results_html=report(
+            f"{RESULTS}/paper/index_results.html",
+            caption="report/index.rst",
+            category="Paper",
+            labels={"page": "index of tables and figures"},
+        ),
+    log:
+        f"{RESULTS}/logs/paper/make_index.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        results=lambda wildcards: RESULTS,
+        origins=origins_of_shown,
+        code=code_digest("scripts/publishing/make_index.py"),
+    script:
+        "../scripts/publishing/make_index.py"
+
+
 rule compile_paper:
     """The paper as PDF; a missing glyph or an undefined reference is an error."""
     input:
         sources=PAPER_SOURCES,
         artefacts=[path for name in BENCHMARKS for path in ARTEFACTS[name]],
-        roster=rules.make_roster.output.tex,
-        shared_axis=rules.make_shared_axis.output.tex,
+        tables=PAPER_TABLES,
+        index=rules.make_index.output.tex,
         numbers=rules.collect_numbers.output.tex,
         setup=rules.collect_numbers.output.setup,
     output:
@@ -155,3 +211,4 @@ rule artefacts:
         rules.make_roster.output,
         rules.make_shared_axis.output,
         rules.collect_numbers.output,
+        rules.make_index.output,

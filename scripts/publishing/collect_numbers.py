@@ -2,7 +2,8 @@
 
 input: `declarations` (one file of paper/numbers per benchmark, in the order of params.contexts) and
 the result files that they name; output: `tex`, `json`, `setup`; params: `contexts` (benchmark to
-captions.publication_params), `results` (the results directory).
+captions.publication_params), `results` (the results directory), `origins` (of each result file the
+rule and its inputs).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from scripts import files
 from scripts.execution import execute
 from scripts.publishing import captions, numbers
 from scripts.publishing.captions import Context
+from scripts.publishing.origins import Ledger
 
 if TYPE_CHECKING:
     snakemake: Any
@@ -28,7 +30,8 @@ def main(snakemake: Any) -> None:
         parts.append(numbers.collect(declaration, params.results, facts, labels))
     collection = numbers.join(parts)
     files.write_text(snakemake.output.tex, collection.to_latex())
-    files.write_json(snakemake.output.json, collection.to_json())
+    ledger = Ledger(params.origins, params.results)
+    files.write_json(snakemake.output.json, collection.to_json(ledger.made))
     files.write_text(snakemake.output.setup, captions.setup_latex(contexts))
 
 

@@ -244,6 +244,11 @@ def _pieces(text: str) -> list[str]:
     return out
 
 
+def escape_path(text: str) -> str:
+    """`escape` for paths and names: a line may break after a slash, a dot or an underscore."""
+    return BREAK.join(escape(part) for part in re.split(r"(?<=[/._])", text))
+
+
 def macro_name(name: str) -> str:
     """A command name made of ASCII letters only, as TeX wants it.
 

@@ -37,6 +37,9 @@ MACRO_KEYS = frozenset(
 )
 
 
+# In the place of a file: the number is a setting of the run.
+CONFIGURATION = "configuration"
+
 # Accuracies that differ by less are the same number.
 ROUNDING = 1e-9
 
@@ -77,17 +80,27 @@ class Collection:
     def to_latex(self) -> str:
         """The file `numbers.tex`: one command per macro, one conditional per flag."""
         lines = ["% Written by the workflow from paper/numbers; do not edit."]
-        lines += [new_command(n.name, escape(n.printed)) for n in self.numbers]
+        lines += [new_command(n.name, _indexed(n.name, n.printed)) for n in self.numbers]
         for name, state in self.flags.items():
             lines += [rf"\newif\if{macro_name(name)}", rf"\{name}{'true' if state else 'false'}"]
         return "\n".join(lines) + "\n"
 
-    def to_json(self) -> dict[str, Any]:
-        """The file `numbers.json`: for every macro its value and where it was read."""
-        return {
-            "macros": {n.name: n.provenance() for n in self.numbers},
-            "flags": dict(self.flags),
-        }
+    def to_json(self, made: Callable[[str], Mapping[str, Any]] | None = None) -> dict[str, Any]:
+        """The file `numbers.json`: for every macro its value and where it was read.
+
+        `made` says of a file below the results directory how it was made (origins.Ledger.made).
+        """
+        macros = {n.name: n.provenance() for n in self.numbers}
+        if made is not None:
+            for entry in macros.values():
+                if entry["file"] != CONFIGURATION:
+                    entry.update(made(entry["file"]))
+        return {"macros": macros, "flags": dict(self.flags)}
+
+
+def _indexed(name: str, printed: str) -> str:
+    """The body of a macro: the number, linked to its row in the paper's index."""
+    return rf"\indexednumber{{{name}}}{{{escape(printed)}}}"
 
 
 def formats(labels: Mapping[str, str]) -> dict[str, Callable[[Any], str]]:
@@ -189,7 +202,7 @@ def _fact(
     if key not in facts:
         raise DataError(f"macro {name}: no fact {key!r}; known: {', '.join(sorted(facts))}")
     printed = _printed(name, str(entry.get("format", "text")), facts[key], forms)
-    return Number(name, facts[key], printed, "configuration", key)
+    return Number(name, facts[key], printed, CONFIGURATION, key)
 
 
 def _name(entry: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from scripts.publishing.latex import (
     MINUS,
     escape,
     escape_breakable,
+    escape_path,
     escape_prose,
     label,
 )
@@ -43,7 +44,9 @@ class Cell:
     significance mark; `detail` a second printed line (a band, a label, counts); `missing` says why
     there is no value (the cell then prints an en dash); `extra` are further raw values that only
     the CSV carries, by column suffix. `pieces` are printed instead of `text`, side by side in their
-    own order whatever their direction: the tokens of a text.
+    own order whatever their direction: the tokens of a text. In LaTeX `page` prints the page, and
+    `number` the number, of a label instead. In HTML `file` links to a file, named by its path below
+    the results directory. A cell with `identifier` breaks its lines inside names, at their joints.
     """
 
     value: Value = None
@@ -58,6 +61,10 @@ class Cell:
     missing: str = ""
     extra: tuple[tuple[str, Value], ...] = ()
     pieces: tuple[str, ...] = ()
+    page: str = ""
+    number: str = ""
+    file: str = ""
+    identifier: bool = False
 
     @property
     def printed(self) -> str:
@@ -97,7 +104,8 @@ class Row:
     """A row: its stub (the leading text cells), its cells, and the block that it belongs to.
 
     `peers` names the rows that it is ranked among inside its block. `repeated` leaves the first
-    stub cell out of the LaTeX, where it would repeat the row above.
+    stub cell out of the LaTeX, where it would repeat the row above. `anchor` is a name to which
+    links can lead.
     """
 
     stub: tuple[str, ...]
@@ -106,6 +114,7 @@ class Row:
     baseline: bool = False
     peers: str = ""
     repeated: bool = False
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +390,10 @@ def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> st
         return rf"{EN_DASH}\textsuperscript{{{letters[cell.missing]}}}"
     if cell.pieces:
         return r"\piecebar ".join(rf"\piece{{{escape(piece)}}}" for piece in cell.pieces)
+    if cell.page or cell.number:
+        return rf"\pageof{{{cell.page}}}" if cell.page else rf"\numberof{{{cell.number}}}"
+    if cell.identifier:
+        return escape_path(cell.text)
     text = escape_breakable(cell.text) if wraps else escape(cell.text)
     if cell.rank == "best":
         text = rf"\textbf{{{text}}}"
@@ -404,6 +417,8 @@ def _row(table: Table, row: Row, letters: dict[str, str]) -> str:
     ]
     if row.repeated:
         stub[0] = ""
+    if row.anchor:
+        stub[0] = rf"\indexanchor{{{row.anchor}}}{stub[0]}"
     cells = [
         _cell(cell, letters, table.stacked, column.align not in ("l", "c", "r"))
         for cell, column in zip(row.cells, table.columns, strict=True)

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from scripts.files import DataError, iterate_jsonl, read_json, sha256_file
+from scripts.publishing.numbers import CONFIGURATION
 
-CONFIGURATION = "configuration"
 # Files of one rule and one folder beyond this many are counted, not listed.
 SHOWN = 3
 _DIGITS = 12

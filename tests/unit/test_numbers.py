@@ -59,7 +59,7 @@ def test_extremes_leave_baselines_out_through_facts(results: Path) -> None:
     macro = {**BASE, "where": {"model": "$models"}, "highest": "ema", "column": "model"}
     found = collect(results, {**macro, "format": "label"})
     assert found.numbers[0].printed == "Model_B"
-    assert r"\newcommand{\X}{Model\_B}" in found.to_latex()
+    assert r"\newcommand{\X}{\indexednumber{X}{Model\_B}}" in found.to_latex()
     assert collect(results, {**BASE, "where": {}, "lowest": "ema"}).numbers[0].value == 0.5
 
 
@@ -170,7 +170,7 @@ def test_facts_flags_and_sections(results: Path) -> None:
         ],
     )
     source = found.to_latex()
-    assert r"\newcommand{\Seed}{42}" in source
+    assert r"\newcommand{\Seed}{\indexednumber{Seed}{42}}" in source
     assert r"\hasematrue" in source and r"\haslostfalse" in source
     assert r"\hascfalse" in source and r"\hasrowtrue" in source
     with pytest.raises(DataError, match="no fact"):

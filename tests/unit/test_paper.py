@@ -21,6 +21,7 @@ from scripts.multitempbench import artefacts as dates
 from scripts.publishing import (
     collect_numbers,
     compile_paper,
+    make_index,
     make_roster,
     make_shared_axis,
     paper,
@@ -135,7 +136,7 @@ def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> Non
             output=SimpleNamespace(
                 tex=made / "numbers.tex", json=made / "numbers.json", setup=made / "setup.tex"
             ),
-            params=SimpleNamespace(contexts=contexts, results=results),
+            params=SimpleNamespace(contexts=contexts, results=results, origins={}),
         )
     )
     for script, name, given in (
@@ -158,6 +159,24 @@ def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> Non
                 params=SimpleNamespace(roster=roster),
             )
         )
+
+    make_index.main(
+        SimpleNamespace(
+            input=SimpleNamespace(
+                numbers=made / "numbers.json",
+                shown=[
+                    *(path for name in contexts for path in (results / name).rglob("*.tex")),
+                    made / "roster.tex",
+                    made / "shared_axis.tex",
+                ],
+            ),
+            output=SimpleNamespace(
+                results_html=made / "index_results.html",
+                **{end: made / f"index.{end}" for end in ENDS},
+            ),
+            params=SimpleNamespace(results=results, origins={}),
+        )
+    )
 
 
 ENDS = ("tex", "csv", "html")
