@@ -64,6 +64,10 @@ onsuccess:
 
 # What each benchmark of the run hands to rules/paper.smk, by its name.
 CONTEXTS, STATISTICS, ARTEFACTS, DATASETS, REQUESTS, MANIFESTS = {}, {}, {}, {}, {}, {}
+# Tables and figures of the paper that belong to no single benchmark, as LaTeX below RESULTS/paper or
+# elsewhere; a file of rules that makes one adds it here, before rules/paper.smk is read. The text
+# shows one as \papertable{NAME}, or \showresult{PATH}, so that its caption links to the index.
+PAPER_TABLES = []
 # Values of the wildcards that several benchmarks have; each adds its own.
 ALLOWED = {"judge": [], "task": []}
 

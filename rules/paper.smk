@@ -100,8 +100,7 @@ rule make_shared_axis:
         "../scripts/publishing/make_shared_axis.py"
 
 
-# Tables of the paper that belong to no single benchmark, as LaTeX.
-PAPER_TABLES = [rules.make_roster.output.tex, rules.make_shared_axis.output.tex]
+PAPER_TABLES += [rules.make_roster.output.tex, rules.make_shared_axis.output.tex]
 
 
 def shown_results(wildcards):
