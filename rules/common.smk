@@ -13,6 +13,7 @@ from scripts.workflow.consistency import gpus_needed
 from scripts.workflow.digest import code_digest
 from scripts.workflow.job_environment import find_package, tell_terms
 from scripts.workflow.packing import Packing, PackingError
+from scripts.workflow.producers import origins
 from scripts.workflow.provenance import adopt_once, export
 
 find_package(str(workflow.basedir))
@@ -277,3 +278,17 @@ def judge_inputs(wildcards):
 def judge_environment(wildcards):
     """The environment of a judge's job under --sdm conda."""
     return environment_of(wildcards.judge)
+
+
+def shown_results(wildcards):
+    """Every table and figure of the paper, as LaTeX."""
+    artefacts = [path for name in BENCHMARKS for path in ARTEFACTS[name]]
+    return [path for path in artefacts if path.endswith(".tex")] + PAPER_TABLES
+
+
+def origins_of_shown(wildcards, input):
+    """How the data of every table (its CSV) and figure (its PDF) is made."""
+    stems = [path.removesuffix(".tex") for path in input.shown]
+    return origins(
+        workflow, [f"{stem}{form}" for stem in stems for form in (".csv", ".pdf")]
+    )

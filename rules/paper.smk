@@ -1,7 +1,6 @@
 # From statistics, tables and figures to the printed paper.
 from scripts.publishing.roster import roster_params
 from scripts.publishing.shared_axis import inputs as shared_axis_inputs
-from scripts.workflow.producers import origins
 
 
 report: "report/workflow.rst"
@@ -101,20 +100,6 @@ rule make_shared_axis:
 
 
 PAPER_TABLES += [rules.make_roster.output.tex, rules.make_shared_axis.output.tex]
-
-
-def shown_results(wildcards):
-    """Every table and figure of the paper, as LaTeX."""
-    artefacts = [path for name in BENCHMARKS for path in ARTEFACTS[name]]
-    return [path for path in artefacts if path.endswith(".tex")] + PAPER_TABLES
-
-
-def origins_of_shown(wildcards, input):
-    """How the data of every table (its CSV) and figure (its PDF) is made."""
-    stems = [path.removesuffix(".tex") for path in input.shown]
-    return origins(
-        workflow, [f"{stem}{form}" for stem in stems for form in (".csv", ".pdf")]
-    )
 
 
 rule make_index:
