@@ -398,7 +398,7 @@ rule tide_judge_by_program:
     benchmark:
         f"{RESULTS}/benchmarks/tide/judge/{{judge}}.tsv"
     wildcard_constraints:
-        judge=one_of(COUNCIL_PROGRAMS),
+        judge=one_of(PROGRAMS),
     conda:
         "../envs/core.yaml"
     resources:
@@ -407,7 +407,9 @@ rule tide_judge_by_program:
     params:
         judge=lambda wildcards: wildcards.judge,
         runs=[list(run) for run in TIDE_RUNS],
-        code=code_digest("scripts/tide/judge_responses.py"),
+        code=lambda wildcards: code_digest(
+            "scripts/tide/judge_responses.py", program_file(wildcards.judge)
+        ),
     script:
         "../scripts/tide/judge_responses.py"
 

@@ -2,7 +2,7 @@
 from scripts.documents.manifest import documents as documents_of
 from scripts.tide.tasks import SETTINGS as TIDE_SETTINGS
 from scripts.tide.tasks import TASKS as TIDE_TASK_TYPES
-from scripts.tide.configuration import COUNCIL_PROGRAMS
+from scripts.judging.council_programs import PROGRAMS, program_file
 
 TIDE = config["tide"]
 TIDE_FOLDER = f"{RESULTS}/tide"

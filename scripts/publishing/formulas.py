@@ -1,7 +1,7 @@
 """Displayed formulas of the documentation site, drawn when it is built.
 
 A fenced block ```` ```math ```` holds TeX as Matplotlib's mathtext reads it. It becomes one SVG
-path in the colour of the text: no script, no font, no request. The TeX stays as the picture's label.
+path in the colour of the text: no script, no font, no request. Its label is the TeX.
 """
 
 from __future__ import annotations

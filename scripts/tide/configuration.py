@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scripts.judging.council_programs import PROGRAMS
 from scripts.workflow.section_checks import Section, unknown
-
-#: Members of the council that are programs, no models.
-COUNCIL_PROGRAMS = ("rule_judge", "overlap_judge")
 
 
 def further_models(section: Section) -> Iterator[tuple[str, str]]:
     """(key, name) of the council's models, of the generator and of the reader of images."""
     for name in section["judging"]["council"]:
-        if name not in COUNCIL_PROGRAMS:
+        if name not in PROGRAMS:
             yield "judging.council", name
     construction = section["construction"]
     if construction["method"] == "model" and construction["generator"]:

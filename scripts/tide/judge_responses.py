@@ -4,9 +4,9 @@ input: `item_files`, `responses` (files of the judged tasks of all runs), `expla
 of the second step of perturbation detection), `explanation_answers` (a file a run each); for a
 model also `weights` or `answers`, as in inference/run_model.py; output: `judgements` (a file a
 run, in the order of params.runs), and for a model `manifest`; params: `judge` (a program of
-tide/judging.py or a name of the roster), `runs` ([model, mode] pairs); for a model also `entry`
-(its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark`, `store` (the file in which
-its own answers are kept, no output of the rule), and optionally `rationale_characters`.
+judging/council_programs/ or a name of the roster), `runs` ([model, mode] pairs); for a model also
+`entry` (its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark`, `store` (the file in
+which its own answers are kept, no output of the rule), and optionally `rationale_characters`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,9 @@ from scripts.execution import execute, exit_on_sigterm
 from scripts.files import DataError, read_records, write_records
 from scripts.inference.open_model import open_model
 from scripts.inference.registry import prepared_path
+from scripts.judging.council_programs import PROGRAMS
 from scripts.records import Item, Judgement, Request, Response
-from scripts.tide.judging import PROGRAMS, Judged, judge_by_model, judge_by_program
+from scripts.tide.judging import Judged, judge_by_model, judge_by_program
 
 if TYPE_CHECKING:
     snakemake: Any

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scripts.judging import council_overlap_judge, council_rule_judge
 from scripts.judging.council_model_judge import Ask, judge_answers
+from scripts.judging.council_programs import program
 from scripts.judging.council_rubric import ALTERED, RIGHT, Case, GoldDate, Kind, empty_seat
 from scripts.judging.replies import answer_text
 from scripts.judging.score_files import ScoringError, some
@@ -15,11 +15,6 @@ from scripts.records import Item, Judgement, Response
 from scripts.tide.items import judged_dates
 from scripts.tide.tasks import TASKS
 
-#: Judges of the council that are programs; every other name is a model of the roster.
-PROGRAMS: Mapping[str, Callable[[Case, str], dict[str, Any]]] = {
-    "rule_judge": council_rule_judge.judge,
-    "overlap_judge": council_overlap_judge.judge,
-}
 #: Reasons of seats that are empty because there was no answer to judge.
 UNASKED = ("blank", "truncated", "inference_error", "not_run", "not_perturbed")
 
@@ -76,10 +71,10 @@ def judge_by_program(
     items: Sequence[Item], judged: Sequence[Judged], judge: str
 ) -> list[Judgement]:
     """A program's Judgement on every response, in their order."""
-    program = PROGRAMS[judge]
+    votes = program(judge)
 
     def answer_all(asked: Sequence[tuple[Case, str]]) -> list[tuple[dict[str, Any], str]]:
-        return [(program(case, answer), "") for case, answer in asked]
+        return [(votes(case, answer), "") for case, answer in asked]
 
     return _judge(items, judged, judge, answer_all)
 

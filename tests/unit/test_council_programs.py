@@ -16,9 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.judging import council_overlap_judge, council_rule_judge
+from scripts.files import DataError
 from scripts.judging.council import decide
-from scripts.judging.council_overlap_judge import notations
+from scripts.judging.council_programs import (
+    PROGRAMS,
+    overlap_judge,
+    program,
+    program_file,
+    rule_judge,
+)
+from scripts.judging.council_programs.overlap_judge import notations
 from scripts.judging.council_rubric import ALTERED, FLAGS, RIGHT, Case, GoldDate, normalised
 from scripts.judging.council_values import denied, plain, read
 from scripts.records import Item
@@ -28,9 +35,10 @@ from scripts.tide.tasks import TASKS
 
 Judge = Callable[[Case, str], dict[str, Any]]
 JUDGES: dict[str, Judge] = {
-    "rule": council_rule_judge.judge,
-    "overlap": council_overlap_judge.judge,
+    "rule": rule_judge.judge,
+    "overlap": overlap_judge.judge,
 }
+ROOT = Path(__file__).resolve().parents[2]
 rule, overlap = JUDGES["rule"], JUDGES["overlap"]
 by_judge = pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 QUESTIONS = Path(__file__).parents[2] / "data/embedded/tide/questions.jsonl"
@@ -553,3 +561,19 @@ def test_one_rate_or_one_date_changed(
     assert strict(judge, case, sentence(other, text)) is False
     later = day + timedelta(days=shift)
     assert strict(judge, case, sentence(second, f"{later.day} {later:%B} {later.year}")) is False
+
+
+def test_every_module_of_the_folder_is_a_judge_under_its_name() -> None:
+    assert {"overlap_judge", "rule_judge"} <= set(PROGRAMS)
+    assert program("overlap_judge") is overlap_judge.judge
+    for name in PROGRAMS:
+        assert callable(program(name))
+        assert (ROOT / program_file(name)).is_file()
+
+
+def test_a_module_without_the_function_is_an_error_that_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(rule_judge, "judge")
+    with pytest.raises(DataError, match=r"council_programs/rule_judge\.py: no function judge"):
+        program("rule_judge")

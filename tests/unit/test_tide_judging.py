@@ -16,13 +16,13 @@ import tiny_models
 from scripts.files import DataError, read_csv, read_json, read_records, write_records
 from scripts.judging.council import decide
 from scripts.judging.council_model_judge import judge_answers
+from scripts.judging.council_programs import PROGRAMS
 from scripts.judging.council_rubric import ALTERED, FLAGS, RIGHT, build_request
 from scripts.judging.score_files import ScoringError
 from scripts.records import Item, Judgement, Request, Response
 from scripts.tide import compare_judges, judge_responses
 from scripts.tide.items import judged_dates
 from scripts.tide.judging import (
-    PROGRAMS,
     UNASKED,
     Judged,
     case_of,

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scripts.inference.backends import backend_file
+from scripts.judging.council_programs import PROGRAMS, program_file
 from scripts.workflow.digest import code_digest
 from tests.workflow.conftest import run_snakemake
 
@@ -77,6 +78,12 @@ def test_every_script_rule_has_a_digest_of_its_own_script(rules: list[Any], work
             more = [backend_file(models[name]["backend"])] if name else []
             own = code_digest(script_of(rule), *more)
             assert code == own, f"rule {rule.name} has a foreign digest"
+            continue
+        if rule.name == "tide_judge_by_program":
+            # A judge that is a program is a module of its own.
+            for judge in PROGRAMS:
+                own = code_digest(script_of(rule), program_file(judge))
+                assert code(SimpleNamespace(judge=judge)) == own, f"judge {judge}"
             continue
         # Where a model's backend is code of the run, it is in the digest too.
         of_models.add(rule.name)
