@@ -71,6 +71,8 @@ CONTEXTS, STATISTICS, ARTEFACTS, DATASETS, REQUESTS, MANIFESTS = {}, {}, {}, {},
 PAPER_TABLES = []
 # Values of the wildcards that several benchmarks have; each adds its own.
 ALLOWED = {"judge": [], "task": []}
+# Its rows for rules/explorer.smk; one without rows is not in the explorer.
+EXPLORER_ROWS = {}
 
 
 def one_of(values):

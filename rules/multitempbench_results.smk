@@ -42,6 +42,7 @@ REQUESTS["multitempbench"] = expand(
     f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS
 )
 MANIFESTS["multitempbench"] = mtb_manifests()
+EXPLORER_ROWS["multitempbench"] = f"{MTB_FOLDER}/explorer.jsonl"
 
 
 # Seconds each: on a cluster they run where Snakemake runs, instead of waiting in the queue.
@@ -315,3 +316,38 @@ rule multitempbench_export_dataset:
         code=code_digest("scripts/multitempbench/export_dataset.py"),
     script:
         "../scripts/multitempbench/export_dataset.py"
+
+
+rule multitempbench_gather_explorer_rows:
+    """Items, prompts, answers and what was made of them, for the explorer."""
+    input:
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+        requests=expand(f"{MTB_FOLDER}/requests/{{task}}.jsonl", task=MTB_TASKS),
+        responses=[
+            f"{MTB_FOLDER}/responses/{model}/{mode}/{task}.0shot.jsonl"
+            for model, mode in MTB_RUNS
+            for task in MTB_TASKS
+        ],
+        judgements=[
+            path
+            for judge in MTB["judging"]["judges"]
+            for path in mtb_files(
+                f"judgements/{judge}/{{model}}.{{mode}}.jsonl", MTB_RUNS
+            )
+        ],
+        scores=f"{MTB_FOLDER}/scores.parquet",
+    output:
+        rows=EXPLORER_ROWS["multitempbench"],
+    log:
+        f"{RESULTS}/logs/multitempbench/gather_explorer_rows.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(3000),
+        runtime=growing(60),
+    params:
+        judges=MTB["judging"]["judges"],
+        runs=[list(run) for run in MTB_RUNS],
+        code=code_digest("scripts/multitempbench/gather_explorer_rows.py"),
+    script:
+        "../scripts/multitempbench/gather_explorer_rows.py"

@@ -196,3 +196,4 @@ rule artefacts:
         rules.make_shared_axis.output,
         rules.collect_numbers.output,
         rules.make_index.output,
+        rules.make_explorer.output,

@@ -34,6 +34,7 @@ REQUESTS["syntaxbench"] = expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB
 MANIFESTS["syntaxbench"] = [
     f"{RESULTS}/manifests/syntaxbench/{model}.{mode}.json" for model, mode in SB_RUNS
 ]
+EXPLORER_ROWS["syntaxbench"] = f"{SB_FOLDER}/explorer.jsonl"
 
 
 # Seconds each: on a cluster they run where Snakemake runs, instead of waiting in the queue.
@@ -257,3 +258,30 @@ rule syntaxbench_export_dataset:
         code=code_digest("scripts/syntaxbench/export_dataset.py"),
     script:
         "../scripts/syntaxbench/export_dataset.py"
+
+
+rule syntaxbench_gather_explorer_rows:
+    """Items, prompts, answers and what was made of them, for the explorer."""
+    input:
+        item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
+        requests=expand(f"{SB_FOLDER}/requests/{{task}}.jsonl", task=SB_TASKS),
+        responses=[
+            f"{SB_FOLDER}/responses/{model}/{mode}/{task}.{setting}.jsonl"
+            for model, mode in SB_RUNS
+            for task in SB_TASKS
+            for setting in SB_SETTINGS
+        ],
+        scores=f"{SB_FOLDER}/scores.parquet",
+    output:
+        rows=EXPLORER_ROWS["syntaxbench"],
+    log:
+        f"{RESULTS}/logs/syntaxbench/gather_explorer_rows.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(3000),
+        runtime=growing(60),
+    params:
+        code=code_digest("scripts/syntaxbench/gather_explorer_rows.py"),
+    script:
+        "../scripts/syntaxbench/gather_explorer_rows.py"

@@ -43,6 +43,7 @@ ARTEFACTS["tide"] = expand(
 DATASETS["tide"] = [f"{TIDE_FOLDER}/dataset/croissant.json"]
 REQUESTS["tide"] = tide_requests(TIDE_KNOWLEDGE)
 MANIFESTS["tide"] = tide_manifests()
+EXPLORER_ROWS["tide"] = f"{TIDE_FOLDER}/explorer.jsonl"
 
 
 # Seconds each: on a cluster they run where Snakemake runs, instead of waiting in the queue.
@@ -362,3 +363,36 @@ rule tide_export_dataset:
         code=code_digest("scripts/tide/export_dataset.py"),
     script:
         "../scripts/tide/export_dataset.py"
+
+
+rule tide_gather_explorer_rows:
+    """Items, prompts, answers and what was made of them, for the explorer."""
+    input:
+        item_files=expand(f"{TIDE_FOLDER}/items/{{task}}.jsonl", task=TIDE_TASKS),
+        requests=tide_requests(TIDE_KNOWLEDGE)
+        + tide_files("explanations/{model}.{mode}.jsonl", TIDE_RUNS),
+        responses=tide_responses(TIDE_RUNS)
+        + tide_files("explanation_answers/{model}/{mode}.jsonl", TIDE_RUNS),
+        judgements=[
+            path
+            for judge in TIDE_COUNCIL
+            for path in tide_files(
+                f"judgements/{judge}/{{model}}.{{mode}}.jsonl", TIDE_RUNS
+            )
+        ],
+        scores=f"{TIDE_FOLDER}/scores.parquet",
+    output:
+        rows=EXPLORER_ROWS["tide"],
+    log:
+        f"{RESULTS}/logs/tide/gather_explorer_rows.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(3000),
+        runtime=growing(60),
+    params:
+        judges=TIDE_COUNCIL,
+        runs=[list(run) for run in TIDE_RUNS],
+        code=code_digest("scripts/tide/gather_explorer_rows.py"),
+    script:
+        "../scripts/tide/gather_explorer_rows.py"
