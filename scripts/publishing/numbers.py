@@ -227,7 +227,7 @@ def _macro(
     file, column = str(entry["file"]), str(entry.get("column", ""))
     where = resolve(entry.get("where", {}), facts)
     try:
-        value, rows = _read(entry, source.frame(file), where)
+        value, rows = read_value(entry, source.frame(file), where)
     except DataError as error:
         reason = f"macro {name}, file {file}, rows where {where}: {error}"
         if not entry.get("optional"):
@@ -274,7 +274,7 @@ def select(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return frame[keep.fillna(False).astype(bool)]
 
 
-def _read(
+def read_value(
     entry: Mapping[str, Any], frame: pd.DataFrame, where: Mapping[str, Any]
 ) -> tuple[Any, tuple[int, ...]]:
     """The value of a macro and the line numbers of the rows that it rests on."""

@@ -1,0 +1,42 @@
+"""Rule script: a benchmark's published figures beside the measured ones.
+
+input: `declaration`, `published` (all files of data/published that it names), `names` (none or one
+file) and `statistics`; output: `csv` (every figure), `tex`, `html` (one row a table or figure of the
+paper); params: `context` (captions.publication_params), `results` (the results directory).
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scripts import files
+from scripts.execution import execute
+from scripts.publishing import reproduction, reproduction_summary
+from scripts.publishing.captions import Context
+from scripts.publishing.measured import Run
+from scripts.publishing.tables import to_latex
+from scripts.publishing.web import to_html
+
+if TYPE_CHECKING:
+    snakemake: Any
+
+
+def main(snakemake: Any) -> None:
+    """Read the declaration and the files, write all forms."""
+    source, params, output = snakemake.input, snakemake.params, snakemake.output
+    results = Path(params.results)
+    made = {Path(path).relative_to(results).as_posix() for path in source.statistics}
+    run = Run(results, made, Context.from_params(params.context))
+    declaration = reproduction.read_declaration(source.declaration)
+    folder = Path(params.published)
+    names = [pair for path in source.names for pair in reproduction.read_names(path).items()]
+    frame = reproduction.compare(declaration, folder, dict(names), run)
+    table = reproduction_summary.build(
+        snakemake.wildcards.benchmark, declaration, frame, run.context
+    )
+    files.write_csv(output.csv, frame)
+    files.write_text(output.tex, to_latex(table))
+    files.write_text(output.html, to_html(table))
+
+
+if "snakemake" in globals():
+    execute(main, snakemake)  # noqa: F821
