@@ -39,6 +39,7 @@ for name in BENCHMARKS:
 
 
 include: "rules/explorer.smk"
+include: "rules/reproduction.smk"
 include: "rules/paper.smk"
 
 

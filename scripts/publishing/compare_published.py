@@ -1,8 +1,9 @@
 """Rule script: a benchmark's published figures beside the measured ones.
 
-input: `declaration`, `published` (all files of data/published that it names), `names` (none or one
-file) and `statistics`; output: `csv` (every figure), `tex`, `html` (one row a table or figure of the
-paper); params: `context` (captions.publication_params), `results` (the results directory).
+input: `declaration`, `published` (the files that it names), `names` (one file or none) and
+`statistics`; output: `csv` (every figure), `tex`, `html` (a row for every table and quantity);
+params: `benchmark`, `context` (captions.publication_params), `published` (the directory of the
+published files), `results` (the results directory).
 """
 
 from pathlib import Path
@@ -25,14 +26,13 @@ def main(snakemake: Any) -> None:
     source, params, output = snakemake.input, snakemake.params, snakemake.output
     results = Path(params.results)
     made = {Path(path).relative_to(results).as_posix() for path in source.statistics}
-    run = Run(results, made, Context.from_params(params.context))
+    run = Run(results, made, Context.from_params(params.context, params.benchmark))
     declaration = reproduction.read_declaration(source.declaration)
-    folder = Path(params.published)
-    names = [pair for path in source.names for pair in reproduction.read_names(path).items()]
-    frame = reproduction.compare(declaration, folder, dict(names), run)
-    table = reproduction_summary.build(
-        snakemake.wildcards.benchmark, declaration, frame, run.context
-    )
+    names: dict[str, str] = {}
+    for path in source.names:
+        names |= reproduction.read_names(path)
+    frame = reproduction.compare(declaration, Path(params.published), names, run)
+    table = reproduction_summary.build(declaration["title"], params.benchmark, frame, run.context)
     files.write_csv(output.csv, frame)
     files.write_text(output.tex, to_latex(table))
     files.write_text(output.html, to_html(table))

@@ -1,0 +1,114 @@
+# Measured against published: every figure that the papers print beside the one of this run.
+from scripts.workflow.benchmarks import found as found_benchmarks
+from scripts.workflow.config_files import load_quickly
+
+COMPARED_FOLDER = f"{RESULTS}/reproduction"
+# Benchmark to declaration; a benchmark without one has no comparison.
+COMPARISONS = {
+    name: found_benchmarks()[name].parts["reproduction"]
+    for name in BENCHMARKS
+    if "reproduction" in found_benchmarks()[name].parts
+}
+PUBLISHED_FOLDER = "data/published"
+
+
+def comparison_inputs(wildcards):
+    """What a comparison reads beside the statistics: the files that its declaration names."""
+    path = COMPARISONS[wildcards.benchmark]
+    declaration = load_quickly(Path(path))
+    return {
+        "declaration": path,
+        "published": [
+            f"{PUBLISHED_FOLDER}/{entry['published']}"
+            for entry in declaration.get("files", [])
+        ],
+        "names": [declaration["models"]] if "models" in declaration else [],
+        "statistics": STATISTICS[wildcards.benchmark],
+    }
+
+
+localrules:
+    compare_published,
+    gather_reproduction,
+    reproduction,
+
+
+rule compare_published:
+    """Every published figure of a benchmark beside the measured one, or why there is none."""
+    input:
+        unpack(comparison_inputs),
+    output:
+        tex=f"{COMPARED_FOLDER}/{{benchmark}}.tex",
+        csv=report(
+            f"{COMPARED_FOLDER}/{{benchmark}}.csv",
+            caption="report/reproduction.rst",
+            category="Measured against published",
+            labels={"benchmark": "{benchmark}", "form": "every figure (CSV)"},
+        ),
+        html=report(
+            f"{COMPARED_FOLDER}/{{benchmark}}.html",
+            caption="report/reproduction.rst",
+            category="Measured against published",
+            labels={"benchmark": "{benchmark}", "form": "page"},
+        ),
+    log:
+        f"{RESULTS}/logs/reproduction/compare_published/{{benchmark}}.log",
+    wildcard_constraints:
+        benchmark=one_of(COMPARISONS),
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        benchmark=lambda wildcards: wildcards.benchmark,
+        results=lambda wildcards: RESULTS,
+        published=PUBLISHED_FOLDER,
+        context=lambda wildcards: CONTEXTS[wildcards.benchmark],
+        code=code_digest("scripts/publishing/compare_published.py"),
+    script:
+        "../scripts/publishing/compare_published.py"
+
+
+rule gather_reproduction:
+    """One plot over all benchmarks, and the list of their tables."""
+    input:
+        **{name: f"{COMPARED_FOLDER}/{name}.csv" for name in COMPARISONS},
+    output:
+        pdf=f"{COMPARED_FOLDER}/measured_against_published.pdf",
+        tex=f"{COMPARED_FOLDER}/measured_against_published.tex",
+        tables=f"{COMPARED_FOLDER}/tables.tex",
+        png=report(
+            f"{COMPARED_FOLDER}/measured_against_published.png",
+            caption="report/reproduction.rst",
+            category="Measured against published",
+            labels={"benchmark": "all", "form": "plot"},
+        ),
+    log:
+        f"{RESULTS}/logs/reproduction/gather_reproduction.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(1000),
+        runtime=growing(10),
+    params:
+        titles={name: found_benchmarks()[name].title for name in COMPARISONS},
+        context=CONTEXTS[BENCHMARKS[0]],
+        code=code_digest("scripts/publishing/gather_reproduction.py"),
+    script:
+        "../scripts/publishing/gather_reproduction.py"
+
+
+PAPER_TABLES += [f"{COMPARED_FOLDER}/{name}.tex" for name in COMPARISONS]
+PAPER_TABLES.append(rules.gather_reproduction.output.tex)
+
+
+rule reproduction:
+    """Measured against published, and nothing else."""
+    input:
+        [
+            f"{COMPARED_FOLDER}/{name}.{form}"
+            for name in COMPARISONS
+            for form in ("csv", "tex", "html")
+        ],
+        rules.gather_reproduction.output,
