@@ -9,22 +9,17 @@ COMPARISONS = {
     for name in BENCHMARKS
     if "reproduction" in found_benchmarks()[name].parts
 }
+DECLARED = {name: load_quickly(Path(path)) for name, path in COMPARISONS.items()}
 PUBLISHED_FOLDER = "data/published"
-
-
-def comparison_inputs(wildcards):
-    """What a comparison reads beside the statistics: the files that its declaration names."""
-    path = COMPARISONS[wildcards.benchmark]
-    declaration = load_quickly(Path(path))
-    return {
-        "declaration": path,
-        "published": [
-            f"{PUBLISHED_FOLDER}/{entry['published']}"
-            for entry in declaration.get("files", [])
-        ],
-        "names": [declaration["models"]] if "models" in declaration else [],
-        "statistics": STATISTICS[wildcards.benchmark],
-    }
+PUBLISHED = {
+    name: [f"{PUBLISHED_FOLDER}/{entry['published']}" for entry in part["files"]]
+    for name, part in DECLARED.items()
+}
+# The file of the models' published names; none where no model is named.
+PUBLISHED_NAMES = {
+    name: [part["models"]] if "models" in part else []
+    for name, part in DECLARED.items()
+}
 
 
 localrules:
@@ -36,7 +31,10 @@ localrules:
 rule compare_published:
     """Every published figure of a benchmark beside the measured one, or why there is none."""
     input:
-        unpack(comparison_inputs),
+        declaration=lambda wildcards: COMPARISONS[wildcards.benchmark],
+        published=lambda wildcards: PUBLISHED[wildcards.benchmark],
+        names=lambda wildcards: PUBLISHED_NAMES[wildcards.benchmark],
+        statistics=lambda wildcards: STATISTICS[wildcards.benchmark],
     output:
         tex=f"{COMPARED_FOLDER}/{{benchmark}}.tex",
         csv=report(
