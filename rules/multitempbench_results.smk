@@ -26,6 +26,7 @@ MTB_STATISTICS = [
     "regression_slopes",
     "judge_agreement",
     "judge_confusion",
+    "readings",
 ]
 # What the paper takes from this benchmark.
 CONTEXTS["multitempbench"] = MTB_CONTEXT
@@ -175,6 +176,54 @@ rule multitempbench_compare_judges:
         code=code_digest("scripts/multitempbench/compare_judges.py"),
     script:
         "../scripts/multitempbench/compare_judges.py"
+
+
+rule multitempbench_compute_readings:
+    """The results in every reading of what the paper leaves open."""
+    input:
+        **{
+            name: f"{MTB_FOLDER}/statistics/{name}.csv"
+            for name in (
+                "accuracy",
+                "correlations",
+                "judge_agreement",
+                "linearity",
+                "mdfr",
+                "metric_correlation",
+                "regression",
+            )
+        },
+        scores=f"{MTB_FOLDER}/scores.parquet",
+        item_files=expand(f"{MTB_FOLDER}/items/{{task}}.jsonl", task=MTB_TASKS),
+        responses=[
+            path
+            for task in MTB_TASKS
+            for path in mtb_files(
+                f"responses/{{model}}/{{mode}}/{task}.0shot.jsonl",
+                [run for run in MTB_RUNS if run[0] in MTB_MODELS],
+            )
+        ],
+        tokenisation=[f"{MTB_FOLDER}/tokenisation/{name}.csv" for name in MTB_PROBED],
+    output:
+        readings=f"{MTB_FOLDER}/statistics/readings.csv",
+    log:
+        f"{RESULTS}/logs/multitempbench/compute_readings.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/multitempbench/compute_readings.tsv"
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+    params:
+        models=MTB_MODELS,
+        probed=MTB_PROBED,
+        languages=ordered(MTB["languages"]),
+        level=MTB["statistics"]["level"],
+        seed=RUN["seed"],
+        code=code_digest("scripts/multitempbench/compute_readings.py"),
+    script:
+        "../scripts/multitempbench/compute_readings.py"
 
 
 rule multitempbench_make_table:

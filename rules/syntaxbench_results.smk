@@ -23,7 +23,9 @@ SB_TOKEN_STATISTICS = [
 SB_CONTEXT = ordered(publication_params(config, "syntaxbench"))
 # What the paper takes from this benchmark.
 CONTEXTS["syntaxbench"] = SB_CONTEXT
-STATISTICS["syntaxbench"] = sb_statistics(SB_STATISTICS + SB_TOKEN_STATISTICS)
+STATISTICS["syntaxbench"] = sb_statistics(
+    SB_STATISTICS + SB_TOKEN_STATISTICS + ["readings"]
+)
 ARTEFACTS["syntaxbench"] = expand(
     f"{SB_FOLDER}/tables/{{name}}.tex", name=sorted([*TABLES, "examples"])
 ) + expand(
@@ -75,6 +77,35 @@ rule syntaxbench_compute_statistics:
         code=code_digest("scripts/syntaxbench/compute_statistics.py"),
     script:
         "../scripts/syntaxbench/compute_statistics.py"
+
+
+rule syntaxbench_compute_readings:
+    """The statistics in every reading of what the paper leaves open."""
+    input:
+        **{
+            name: f"{SB_FOLDER}/statistics/{name}.csv"
+            for name in ("cells", "mcnemar_models", "english_random", "kendall")
+        },
+        scores=f"{SB_FOLDER}/scores.parquet",
+    output:
+        readings=f"{SB_FOLDER}/statistics/readings.csv",
+    log:
+        f"{RESULTS}/logs/syntaxbench/compute_readings.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(3000),
+        runtime=growing(20),
+    params:
+        models=SB_MODELS,
+        headline_shots=SB["headline_shots"],
+        statistics=narrow(
+            SB["statistics"], "alpha", "level", "resamples", "yates_below"
+        ),
+        seed=RUN["seed"],
+        code=code_digest("scripts/syntaxbench/compute_readings.py"),
+    script:
+        "../scripts/syntaxbench/compute_readings.py"
 
 
 rule syntaxbench_tokenise_inputs:

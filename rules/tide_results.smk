@@ -29,6 +29,7 @@ TIDE_STATISTICS = [
     "human_validation",
     "tokens",
     "review",
+    "readings",
 ]
 # What the paper takes from this benchmark.
 CONTEXTS["tide"] = TIDE_CONTEXT
@@ -95,6 +96,32 @@ rule tide_compute_accuracy:
         code=code_digest("scripts/tide/statistics/compute_accuracy.py"),
     script:
         "../scripts/tide/statistics/compute_accuracy.py"
+
+
+rule tide_compute_readings:
+    """The results in every reading of what the paper leaves open."""
+    input:
+        scores=f"{TIDE_FOLDER}/scores.parquet",
+    output:
+        readings=f"{TIDE_FOLDER}/statistics/readings.csv",
+    log:
+        f"{RESULTS}/logs/tide/compute_readings.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(3000),
+        runtime=growing(20),
+    params:
+        models=TIDE_MODELS,
+        baselines=TIDE_BASELINES,
+        runs=[list(run) for run in TIDE_RUNS],
+        main=[TIDE_RETRIEVAL["embedder"], TIDE_RETRIEVAL["depth"]],
+        date_weight=TIDE["judging"]["date_weight"],
+        statistics=narrow(TIDE["statistics"], "resamples", "level"),
+        seed=RUN["seed"],
+        code=code_digest("scripts/tide/compute_readings.py"),
+    script:
+        "../scripts/tide/compute_readings.py"
 
 
 rule tide_compare_systems:

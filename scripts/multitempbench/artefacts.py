@@ -32,6 +32,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "probes": ("linearity",),
     "correlations": ("correlations",),
     "curation": ("curation",),
+    "readings": ("readings",),
 }
 
 FIGURES: dict[str, tuple[str, ...]] = {

@@ -29,6 +29,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "effect_sizes": ("effect_sizes",),
     "leaderboard_nonthinking": ("leaderboard",),
     "class_conditional": ("cells",),
+    "readings": ("readings",),
 }
 
 FIGURES: dict[str, tuple[str, ...]] = {

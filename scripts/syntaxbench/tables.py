@@ -27,6 +27,7 @@ from scripts.publishing.layouts import (
     value_of,
     why_missing,
 )
+from scripts.publishing.readings import readings_table
 from scripts.publishing.tables import (
     Cell,
     Column,
@@ -44,6 +45,7 @@ from scripts.publishing.tables import (
     whole,
 )
 from scripts.syntaxbench.artefacts import require
+from scripts.syntaxbench.reading_words import QUESTIONS
 from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
 ALL_CONDITIONS = (*CONDITIONS, "all")
@@ -950,6 +952,11 @@ def class_conditional(frames: Frames, context: Context) -> Table:
     )
 
 
+def readings(frames: Frames, context: Context) -> Table:
+    """What changes with the reading of the paper."""
+    return readings_table(frames, context, QUESTIONS, "syntaxbench_readings")
+
+
 BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
     "tasks": tasks,
     "leaderboard_thinking": leaderboard_thinking,
@@ -969,6 +976,7 @@ BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
     "effect_sizes": effect_sizes,
     "leaderboard_nonthinking": leaderboard_nonthinking,
     "class_conditional": class_conditional,
+    "readings": readings,
 }
 
 

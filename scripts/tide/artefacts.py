@@ -42,6 +42,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "settings_compared": ("mcnemar_settings",),
     "models_compared": ("mcnemar_models",),
     "tokens": ("tokens",),
+    "readings": ("readings",),
 }
 
 FIGURES: dict[str, tuple[str, ...]] = {
