@@ -132,9 +132,10 @@ def design_of(frame: AnalysisFrame) -> pd.DataFrame:
 
 
 def nested(frame: AnalysisFrame, settings: Settings) -> Iterator[Reading]:
-    """As released: the model's effect drawn anew in every question, and nothing else.
+    """The released model: the model's effect drawn anew in every question, and nothing else.
 
-    With one answer a question and model this is least squares with independent rows.
+    With one answer a question and model this is least squares with independent rows. (The released
+    script gets its standard errors from a singular Hessian: they are smaller still.)
     """
     found = independent_rows(frame.rows["correct"], design_of(frame), settings.level)
     for j, term in enumerate(found.terms):

@@ -30,6 +30,8 @@ from scripts.publishing.tables import (
 from scripts.statistics.readings import COLUMNS
 
 Form = Literal["share", "number", "count"]
+#: Columns of text, which an empty cell of the file leaves missing.
+TEXTS = ("scope", "flag")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def readings_table(
     """
     frame = frames["readings"]
     check_columns("readings", frame, COLUMNS)
-    rows = rows_of(frame.fillna({"scope": "", "flag": ""}))
+    rows = [{k: _text(v) if k in TEXTS else v for k, v in row.items()} for row in rows_of(frame)]
     known = {question.name: question for question in questions}
     for row in rows:
         _check(row, known)
@@ -77,7 +79,7 @@ def readings_table(
             context,
             "What changes with the reading: places where the paper's text, its tables and its code "
             "do not say the same, each computed in every reading from the same answers of this "
-            "run.",
+            "run. n: the answers, cells or tests that a value rests on.",
         ),
         ("Quantity", "Reading"),
         (
@@ -90,8 +92,7 @@ def readings_table(
         (
             "The first reading of a quantity is the one that all other tables and figures use; "
             "change: the value less that one's. Below a value its "
-            f"{captions.level_words(context)} interval, where it has one. n: answers, cells or "
-            "tests that the value rests on.",
+            f"{captions.level_words(context)} interval, where it has one.",
             *(
                 [f"Without a row, as nothing in this run depends on it: {'; '.join(silent)}."]
                 if silent
@@ -103,6 +104,10 @@ def readings_table(
         size="scriptsize",
         short_caption="What changes with the reading",
     )
+
+
+def _text(value: object) -> str:
+    return "" if is_missing(value) else str(value)
 
 
 def _check(row: Mapping[str, Any], known: Mapping[str, Question]) -> None:

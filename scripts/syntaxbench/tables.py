@@ -954,7 +954,7 @@ def class_conditional(frames: Frames, context: Context) -> Table:
 
 def readings(frames: Frames, context: Context) -> Table:
     """What changes with the reading of the paper."""
-    return readings_table(frames, context, QUESTIONS, "syntaxbench_readings")
+    return readings_table(frames, context, QUESTIONS, "readings")
 
 
 BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from reading_frames import readings
 
 from scripts.dates.formats import calendar_of, write
+from scripts.multitempbench.tables.readings import QUESTIONS
 from scripts.multitempbench.tasks import FORMATS, LANGUAGE_LABELS, LANGUAGES, TASKS
 
 BASELINES = ("majority", "uniform", "solver")
@@ -585,4 +587,5 @@ def frames(p: dict[str, Any], *, holes: bool = False) -> dict[str, pd.DataFrame]
         "tokenisation": tokenisation(),
         **regression(tested=len(part["models"]) >= 5),
         **judge_agreement(),
+        "readings": readings(QUESTIONS, "ha"),
     }

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from reading_frames import readings
 from scipy import stats
+
+from scripts.syntaxbench.reading_words import QUESTIONS
 
 SHOTS = (0, 1, 4)
 TASKS = {
@@ -498,4 +501,5 @@ def frames(p: dict[str, Any], *, holes: bool = False) -> dict[str, pd.DataFrame]
         "tokens_bins": tokens_bins(p),
         "tokens_headline": tokens_headline(),
         "families": pd.DataFrame({"family": ["english_random"], "size": [198], "left_out": ["[]"]}),
+        "readings": readings(QUESTIONS, f"{next(iter(p['models']))}|non_thinking|shots=1"),
     }

@@ -66,7 +66,9 @@ def test_every_table_is_built_and_all_forms_agree(
     worlds: dict[str, World], kind: str, name: str
 ) -> None:
     table = worlds[kind].table(name)
-    assert table.rows and table.name == name
+    # Every benchmark has a table of readings: its label says whose it is.
+    label = {"readings": "multitempbench_readings"}.get(name, name)
+    assert table.rows and table.name == label
     source, frame, page = to_latex(table), to_frame(table), to_html(table)
     assert len(frame) == len(table.rows)
     for text in (source, page):

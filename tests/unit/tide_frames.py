@@ -19,6 +19,7 @@ from scripts.tide import artefacts
 from scripts.tide.construction.verification import COLUMNS as VERIFICATION_COLUMNS
 from scripts.tide.documents.complexity import COLUMNS as COMPLEXITY_COLUMNS
 from scripts.tide.documents.parsing_report import COLUMNS as PARSING_COLUMNS
+from scripts.tide.readings import Weighting, compute_readings
 from scripts.tide.retrieval import QUESTION_COLUMNS, summarise
 from scripts.tide.score_table import SCORE_DTYPES, score_table
 from scripts.tide.statistics import analysis, comparisons
@@ -506,6 +507,7 @@ def score_frames(config: dict[str, Any], frame: pd.DataFrame) -> dict[str, pd.Da
     compared = comparisons.Settings(chosen.model_runs)
     return {
         **analysis.statistics_frames(frame, chosen),
+        "readings": compute_readings(frame, Weighting(0.5, chosen)),
         "mcnemar_settings": comparisons.settings_frame(frame, compared),
         "mcnemar_models": comparisons.models_frame(frame, compared),
     }

@@ -10,19 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scripts.multitempbench.artefacts import require
-from scripts.multitempbench.reading_words import QUESTIONS
-from scripts.multitempbench.tables import data, fragmentation, judging, mechanism, results
+from scripts.multitempbench.tables import data, fragmentation, judging, mechanism, readings, results
 from scripts.multitempbench.tasks import TASKS
 from scripts.publishing.captions import Context
 from scripts.publishing.layouts import Frames, in_task_order
-from scripts.publishing.readings import readings_table
 from scripts.publishing.tables import Table
-
-
-def readings(frames: Frames, context: Context) -> Table:
-    """What changes with the reading of the paper."""
-    return readings_table(frames, context, QUESTIONS, "multitempbench_readings")
-
 
 BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
     "formats": data.formats,
@@ -43,7 +35,7 @@ BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
     "correlations": mechanism.correlations,
     "regression": mechanism.regression,
     "regression_slopes": mechanism.regression_slopes,
-    "readings": readings,
+    "readings": readings.readings,
 }
 
 

@@ -11,19 +11,10 @@ from collections.abc import Callable
 
 from scripts.publishing.captions import Context
 from scripts.publishing.layouts import Frames, in_task_order
-from scripts.publishing.readings import readings_table
 from scripts.publishing.tables import Table
-from scripts.tide import wording
 from scripts.tide.artefacts import require
-from scripts.tide.reading_words import QUESTIONS
-from scripts.tide.tables import data, judging, results, retrieval, rubrics
+from scripts.tide.tables import data, judging, readings, results, retrieval, rubrics
 from scripts.tide.tasks import TASKS
-
-
-def readings(frames: Frames, context: Context) -> Table:
-    """What changes with the reading of the paper."""
-    return readings_table(frames, context, QUESTIONS, wording.named("readings"))
-
 
 BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
     "benchmarks_compared": rubrics.benchmarks_compared,
@@ -53,7 +44,7 @@ BUILDERS: dict[str, Callable[[Frames, Context], Table]] = {
     "settings_compared": judging.settings_compared,
     "models_compared": judging.models_compared,
     "tokens": data.tokens,
-    "readings": readings,
+    "readings": readings.readings,
 }
 
 

@@ -6,7 +6,10 @@ from itertools import combinations
 
 from scripts.multitempbench.tables.mechanism import term_words
 from scripts.multitempbench.tasks import LANGUAGE_LABELS
-from scripts.publishing.readings import Question
+from scripts.publishing.captions import Context
+from scripts.publishing.layouts import Frames
+from scripts.publishing.readings import Question, readings_table
+from scripts.publishing.tables import Table
 
 #: The terms of the main model, without its intercept.
 TERMS = [
@@ -23,7 +26,7 @@ QUESTIONS = (
             "crossed": "crossed with the questions",
             "permutation": "crossed, p by permutation",
             "crossed_cells": "crossed, with seed question and model by language",
-            "nested": "nested in the question, as released",
+            "nested": "nested in the question, the released model",
             "nested_question": "nested, with an intercept of the question",
         },
         {term: (term_words(term), "number") for term in TERMS},
@@ -77,3 +80,8 @@ QUESTIONS = (
         {"human": "people"},
     ),
 )
+
+
+def readings(frames: Frames, context: Context) -> Table:
+    """What changes with the reading of the paper."""
+    return readings_table(frames, context, QUESTIONS, "multitempbench_readings")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from scripts.publishing.readings import Question
-from scripts.tide.wording import SETTING_LABELS
+from scripts.publishing.captions import Context
+from scripts.publishing.layouts import Frames
+from scripts.publishing.readings import Question, readings_table
+from scripts.publishing.tables import Table
+from scripts.tide.wording import SETTING_LABELS, named
 
 QUESTIONS = (
     Question(
@@ -74,3 +77,8 @@ QUESTIONS = (
         SETTING_LABELS,
     ),
 )
+
+
+def readings(frames: Frames, context: Context) -> Table:
+    """What changes with the reading of the paper."""
+    return readings_table(frames, context, QUESTIONS, named("readings"))
