@@ -54,7 +54,7 @@ def uniform_answer(
     task: Task, inputs: Mapping[str, Any], numbers: tuple[int, int], stream: Stream
 ) -> int | str:
     """A draw from the space of answers: a number of the held-out range, yes or no, one of the
-    listed strings, or a span of the length asked for.
+    listed strings, a string of letters as long as the one given, or a span of the length asked for.
     """
     if task.kind == "integer":
         return stream.between(*numbers)
@@ -62,6 +62,8 @@ def uniform_answer(
         return str(stream.pick(ANSWERS_BINARY))
     if task.name == "longest_string_finder":
         return str(stream.pick(inputs["strings"]))
+    if "string" in inputs:
+        return stream.letters(len(inputs["string"]))
     length = inputs["end"] - inputs["start"]
     start = stream.below(len(inputs["document"]) - length + 1)
     return str(inputs["document"][start : start + length])

@@ -40,14 +40,7 @@ from scripts.syntaxbench.artefacts import require
 from scripts.syntaxbench.tables import cells_of, headline, item_words, mcnemar_pairs
 from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
-SHORT = {
-    "count_chars": "count",
-    "letter_container": "letter",
-    "palindrome_test": "palin-\ndrome",
-    "edit_distance": "edit",
-    "longest_string_finder": "longest",
-    "index_to_span": "span",
-}
+SHORT = {name: task.short for name, task in TASKS.items()}
 BANDS = {
     "poor": "po",
     "slight": "sl",

@@ -5,7 +5,7 @@ Paper: Table 1 and appendix A.2. Everything that needs to know about tasks asks 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,9 +20,16 @@ ANSWERS_BINARY = ("yes", "no")
 
 @dataclass(frozen=True)
 class Task:
-    """One task. `inputs` names the keys of `Item.inputs`; `tokenised` those that carry raw text."""
+    """One task. `inputs` names the keys of `Item.inputs`; `tokenised` those that carry raw text.
+
+    `short` is its name on a narrow axis. `answer` makes a task about one string out of this entry
+    and a prompt: the right answer to the inputs `{"string": …}`, of which items (words of the
+    vocabulary and their random twins) and the solver baseline follow. The other tasks draw their
+    items in items.py and are solved in solvers.py; so is every yes/no task, whose answers balance.
+    """
 
     name: str
+    short: str
     kind: Kind
     group: str
     description: str
@@ -30,6 +37,14 @@ class Task:
     inputs: tuple[str, ...]
     tokenised: tuple[str, ...]
     core: bool
+    answer: Callable[[Mapping[str, Any]], int | str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.answer and (self.kind == "binary" or self.inputs != ("string",)):
+            raise ValueError(
+                f"task {self.name}: `answer` serves integer and string tasks with the one input "
+                "'string'; draw other items in items.py and solve them in solvers.py"
+            )
 
     @property
     def response_schema(self) -> dict[str, Any]:
@@ -58,6 +73,7 @@ TASKS: dict[str, Task] = {
     for task in (
         Task(
             name="count_chars",
+            short="count",
             kind="integer",
             group="Intra-word core",
             description="number of characters of a string",
@@ -65,9 +81,11 @@ TASKS: dict[str, Task] = {
             inputs=("string",),
             tokenised=("string",),
             core=True,
+            answer=lambda inputs: len(inputs["string"]),
         ),
         Task(
             name="letter_container",
+            short="letter",
             kind="binary",
             group="Intra-word core",
             description="whether a letter occurs in a string, in either case",
@@ -78,6 +96,7 @@ TASKS: dict[str, Task] = {
         ),
         Task(
             name="palindrome_test",
+            short="palin-\ndrome",
             kind="binary",
             group="Intra-word core",
             description="whether a string is the same read backwards",
@@ -88,6 +107,7 @@ TASKS: dict[str, Task] = {
         ),
         Task(
             name="edit_distance",
+            short="edit",
             kind="integer",
             group="Inter-word core",
             description="Levenshtein distance of two strings",
@@ -98,6 +118,7 @@ TASKS: dict[str, Task] = {
         ),
         Task(
             name="longest_string_finder",
+            short="longest",
             kind="string",
             group="Inter-word core",
             description="the one longest of three or more strings",
@@ -108,6 +129,7 @@ TASKS: dict[str, Task] = {
         ),
         Task(
             name="index_to_span",
+            short="span",
             kind="string",
             group="Stress test",
             description="the substring between two offsets of a long text",
