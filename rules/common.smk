@@ -5,6 +5,7 @@ from pathlib import Path
 
 from scripts.inference.backends import backend_file
 from scripts.machine.locks import LockError
+from scripts.workflow.benchmarks import found
 from scripts.workflow.checkout import CheckoutError, hold
 from scripts.workflow.command_line import check_profile, check_results
 from scripts.workflow.config_files import ConfigurationError, read_config
@@ -38,7 +39,9 @@ tell_terms(config)
 
 RESULTS = config["run"]["results"]
 RUN = config["run"]
+# Names of the run's benchmarks in the order of the paper, and what the folder of each declares.
 BENCHMARKS = RUN["benchmarks"]
+FOUND = found()
 MODELS = config["models"]
 
 # Results that came with this checkout bring the record of how they were made.

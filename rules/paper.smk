@@ -1,6 +1,7 @@
 # From statistics, tables and figures to the printed paper.
 from scripts.publishing.roster import roster_params
 from scripts.publishing.shared_axis import inputs as shared_axis_inputs
+from scripts.workflow.benchmarks import texts_of
 
 
 report: "report/workflow.rst"
@@ -11,11 +12,18 @@ PAPER_SOURCES = sorted(
     for path in Path("paper").rglob("*")
     if path.suffix in (".tex", ".bib", ".sty")
 )
+# Pieces of the paper that the benchmarks of the run declare: piece to files.
+PAPER_PARTS = texts_of(BENCHMARKS)
+# Benchmarks with numbers in the text, and those with columns in the table that joins them.
+NUMBERED = [name for name in BENCHMARKS if "numbers" in FOUND[name].parts]
+AXES = {name: FOUND[name].shared_axis for name in BENCHMARKS if FOUND[name].shared_axis}
+ROSTER = ordered(roster_params(config, {name: FOUND[name].title for name in FOUND}))
 
 
 # Seconds each, the paper a minute: on a cluster they run where Snakemake runs, instead of queueing.
 localrules:
     collect_numbers,
+    make_setup,
     make_roster,
     make_shared_axis,
     make_index,
@@ -25,12 +33,11 @@ localrules:
 rule collect_numbers:
     """Every number of the running text as a macro, with the file and cell that it was read from."""
     input:
-        declarations=[f"paper/numbers/{name}.yaml" for name in BENCHMARKS],
+        declarations=[FOUND[name].parts["numbers"] for name in NUMBERED],
         statistics=[path for name in BENCHMARKS for path in STATISTICS[name]],
     output:
         tex=f"{RESULTS}/paper/numbers.tex",
         json=f"{RESULTS}/paper/numbers.json",
-        setup=f"{RESULTS}/paper/setup.tex",
     log:
         f"{RESULTS}/logs/paper/collect_numbers.log",
     conda:
@@ -40,11 +47,32 @@ rule collect_numbers:
         runtime=growing(10),
     params:
         results=lambda wildcards: RESULTS,
-        contexts={name: CONTEXTS[name] for name in BENCHMARKS},
+        contexts={name: CONTEXTS[name] for name in NUMBERED},
         origins=lambda wildcards, input: origins(workflow, input.statistics),
         code=code_digest("scripts/publishing/collect_numbers.py"),
     script:
         "../scripts/publishing/collect_numbers.py"
+
+
+rule make_setup:
+    """What the paper must know of the run: its kind, its benchmarks, their pieces of the paper."""
+    output:
+        tex=f"{RESULTS}/paper/setup.tex",
+    log:
+        f"{RESULTS}/logs/paper/make_setup.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(500),
+        runtime=growing(10),
+    params:
+        kind=RUN["kind"],
+        benchmarks={name: name in BENCHMARKS for name in FOUND},
+        parts=PAPER_PARTS,
+        shared_axis=bool(AXES),
+        code=code_digest("scripts/publishing/make_setup.py"),
+    script:
+        "../scripts/publishing/make_setup.py"
 
 
 rule make_roster:
@@ -66,7 +94,7 @@ rule make_roster:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
-        roster=ordered(roster_params(config)),
+        roster=ROSTER,
         code=code_digest("scripts/publishing/make_roster.py"),
     script:
         "../scripts/publishing/make_roster.py"
@@ -75,7 +103,7 @@ rule make_roster:
 rule make_shared_axis:
     """What every benchmark says about a model's tokeniser, in one table."""
     input:
-        **shared_axis_inputs(RESULTS, BENCHMARKS),
+        **shared_axis_inputs(RESULTS, AXES),
     output:
         tex=f"{RESULTS}/paper/shared_axis.tex",
         csv=f"{RESULTS}/paper/shared_axis.csv",
@@ -93,13 +121,15 @@ rule make_shared_axis:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
-        roster=ordered(roster_params(config)),
+        roster=ROSTER,
+        axes=ordered(AXES),
         code=code_digest("scripts/publishing/make_shared_axis.py"),
     script:
         "../scripts/publishing/make_shared_axis.py"
 
 
-PAPER_TABLES += [rules.make_roster.output.tex, rules.make_shared_axis.output.tex]
+SHARED_AXIS = list(rules.make_shared_axis.output) if AXES else []
+PAPER_TABLES += [rules.make_roster.output.tex, *SHARED_AXIS[:1]]
 
 
 rule make_index:
@@ -141,12 +171,15 @@ rule compile_paper:
     """The paper as PDF; a missing glyph or an undefined reference is an error."""
     input:
         sources=PAPER_SOURCES,
+        parts=sorted(
+            {path for each in PAPER_PARTS.values() for path in each} - {*PAPER_SOURCES}
+        ),
         artefacts=[path for name in BENCHMARKS for path in ARTEFACTS[name]],
         tables=PAPER_TABLES,
         reproduction=rules.gather_reproduction.output.tables,
         index=rules.make_index.output.tex,
         numbers=rules.collect_numbers.output.tex,
-        setup=rules.collect_numbers.output.setup,
+        setup=rules.make_setup.output.tex,
     output:
         pdf=report(
             f"{RESULTS}/paper/paper.pdf",
@@ -194,7 +227,7 @@ rule artefacts:
         [path for name in BENCHMARKS for path in ARTEFACTS[name]],
         [path for name in BENCHMARKS for path in DATASETS[name]],
         rules.make_roster.output,
-        rules.make_shared_axis.output,
+        SHARED_AXIS,
         rules.reproduction.input,
         rules.collect_numbers.output,
         rules.make_index.output,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scripts.files import DataError
-from scripts.publishing.latex import escape_prose, new_command
 
 THINKING = "thinking"
 NON_THINKING = "non_thinking"
@@ -299,6 +298,8 @@ def facts(context: Context) -> dict[str, Any]:
         "main_mode": context.main_mode,
         "main_mode_words": MODE_LABELS[context.main_mode],
         "model_count": len(context.models),
+        "has_non_thinking": context.has_mode(NON_THINKING),
+        "has_thinking": context.has_mode(THINKING),
         "model_list": join_words(m.label for m in context.models),
         "models": context.model_keys(),
         "models_words": counted(len(context.models), "model"),
@@ -310,57 +311,3 @@ def facts(context: Context) -> dict[str, Any]:
         "tasks_words": counted(len(context.tasks), "task"),
         **context.options.get("facts", {}),
     }
-
-
-RUN_BOX = {
-    "full": (
-        "Full run",
-        "This document was built from the configured full matrix of models.",
-    ),
-    "embedded": (
-        "Embedded run",
-        "This document was built from small models that run without a GPU, on a small number of "
-        "items. It shows that the pipeline works from corpus to page. It is not the result of the "
-        "published paper, and no statement about the published models follows from it.",
-    ),
-    "replay": (
-        "Replay",
-        "This document was built from item vectors that were simulated so that their margins "
-        "equal the published ones. It checks the statistics and the layout. It is not a new "
-        "measurement; values that the margins do not determine differ from the published ones.",
-    ),
-}
-
-
-BENCHMARKS = ("syntaxbench", "multitempbench", "tide")
-
-
-def setup_latex(contexts: Mapping[str, Context], results: str = "../..") -> str:
-    r"""The file `setup.tex`: where the results are, and conditionals on the run.
-
-    `contexts` has one context per benchmark of the run; `results` is the results directory as seen
-    from the build directory. Defines `\ResultsDir`, `\RunTitle`, `\RunText`, one conditional per
-    benchmark (`\ifsyntaxbench` …), `\ifthinking`, `\ifnonthinking` and `\ifbothmodes` (of
-    SyntaxBench's models), `\ifembedded`, `\ifreplay` and `\iffullrun`.
-    """
-    kinds = {context.kind for context in contexts.values()}
-    if len(kinds) != 1:
-        raise DataError(f"one paper has one kind of run, found {sorted(kinds) or 'none'}")
-    kind = kinds.pop()
-    title, text = RUN_BOX[kind]
-    modes = contexts.get("syntaxbench")
-    states = {
-        **{name: name in contexts for name in BENCHMARKS},
-        "thinking": modes is not None and modes.has_mode(THINKING),
-        "nonthinking": modes is not None and modes.has_mode(NON_THINKING),
-        "bothmodes": modes is not None and facts(modes)["both_modes_count"] > 0,
-        "embedded": kind == "embedded",
-        "replay": kind == "replay",
-        "fullrun": kind == "full",
-    }
-    lines = ["% Written by the workflow; do not edit.", new_command("ResultsDir", results)]
-    lines += [new_command("RunTitle", escape_prose(title))]
-    lines += [new_command("RunText", escape_prose(text))]
-    for name, state in states.items():
-        lines += [rf"\newif\if{name}", rf"\{name}{'true' if state else 'false'}"]
-    return "\n".join(lines) + "\n"

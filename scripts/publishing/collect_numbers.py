@@ -1,7 +1,7 @@
-"""Rule script: the numbers of the running text, and what the paper must know about the run.
+"""Rule script: the numbers of the running text.
 
 input: `declarations` (one file of paper/numbers per benchmark, in the order of params.contexts) and
-the result files that they name; output: `tex`, `json`, `setup`; params: `contexts` (benchmark to
+the result files that they name; output: `tex`, `json`; params: `contexts` (benchmark to
 captions.publication_params), `results` (the results directory), `origins` (of each result file the
 rule and its inputs).
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def main(snakemake: Any) -> None:
-    """Read the declaration and the files, write the three outputs."""
+    """Read the declaration and the files, write both outputs."""
     params = snakemake.params
     contexts = {name: Context.from_params(part, name) for name, part in params.contexts.items()}
     parts = []
@@ -32,7 +32,6 @@ def main(snakemake: Any) -> None:
     files.write_text(snakemake.output.tex, collection.to_latex())
     ledger = Ledger(params.origins, params.results)
     files.write_json(snakemake.output.json, collection.to_json(ledger.made))
-    files.write_text(snakemake.output.setup, captions.setup_latex(contexts))
 
 
 if "snakemake" in globals():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def main(snakemake: Any) -> None:
     """Build the table, write all forms."""
     params = snakemake.params.roster
-    table = roster.build(params["entries"], params["benchmarks"])
+    table = roster.build(params["entries"], params["benchmarks"], params["titles"])
     write_forms(table, snakemake.output.tex, snakemake.output.csv, snakemake.output.html)
 
 

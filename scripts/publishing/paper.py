@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,12 +59,18 @@ def environment(epoch: int) -> dict[str, str]:
     }
 
 
-def build(sources: Path, generated: list[Path], directory: Path, epoch: int = EPOCH) -> LogReport:
+def build(
+    sources: Path,
+    generated: list[Path],
+    directory: Path,
+    epoch: int = EPOCH,
+    further: Iterable[Path] = (),
+) -> LogReport:
     """Compile `main.tex` of `sources` in `directory`, which is emptied first.
 
-    `generated` files are copied beside the sources. Leaves `main.pdf` and `main.log` there. Raises
-    PaperError when TeX is missing, compilation fails, a character has no glyph, or a reference or
-    citation is undefined.
+    `generated` files are copied beside the sources, `further` ones under their paths. Leaves
+    `main.pdf` and `main.log` there. Raises PaperError when TeX is missing, compilation fails, a
+    character has no glyph, or a reference or citation is undefined.
     """
     require_tex()
     if directory.exists():
@@ -71,6 +78,9 @@ def build(sources: Path, generated: list[Path], directory: Path, epoch: int = EP
     shutil.copytree(sources, directory)
     for path in generated:
         shutil.copyfile(path, directory / path.name)
+    for path in further:
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, directory / path)
     result = subprocess.run(
         [
             "latexmk",

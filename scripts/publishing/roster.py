@@ -8,19 +8,15 @@ from typing import Any
 from scripts.publishing.captions import MODE_LABELS
 from scripts.publishing.tables import Cell, Column, Row, Table
 
-BENCHMARK_LABELS = {
-    "syntaxbench": "SyntaxBench",
-    "multitempbench": "MultiTempBench",
-    "tide": "TIDE",
-}
 BASELINE = "baseline"
 ENTRY_KEYS = ("label", "backend", "source", "revision", "precision", "modes")
 
 
-def roster_params(config: Mapping[str, Any]) -> dict[str, Any]:
+def roster_params(config: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
     """The part of the configuration that the table reads, and nothing else.
 
-    Models in the order of the benchmarks' lists, each once; baselines last.
+    `titles` has the title of every benchmark of the run. Models in the order of
+    the benchmarks' lists, each once; baselines last.
     """
     benchmarks = list(config["run"]["benchmarks"])
     groups = [config[name][group] for group in ("models", "baselines") for name in benchmarks]
@@ -37,17 +33,20 @@ def roster_params(config: Mapping[str, Any]) -> dict[str, Any]:
             for name in names
         ],
         "benchmarks": benchmarks,
+        "titles": {name: titles[name] for name in benchmarks},
     }
 
 
-def build(entries: Sequence[Mapping[str, Any]], benchmarks: Sequence[str]) -> Table:
+def build(
+    entries: Sequence[Mapping[str, Any]], benchmarks: Sequence[str], titles: Mapping[str, str]
+) -> Table:
     """One row a model: what it is, how it is served, and which benchmarks it answers."""
     columns = (
         Column("source", "Source and revision", align="l"),
         Column("precision", "Precision", align="l"),
         Column("backend", "Backend", align="l"),
         Column("modes", "Modes", align="l"),
-        *(Column(name, BENCHMARK_LABELS[name]) for name in benchmarks),
+        *(Column(name, titles[name]) for name in benchmarks),
     )
     return Table(
         "roster",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,8 @@ TAKEN = (
     *("fullrun", "true", "false", "case", "cat", "dim", "eof", "num", "odd", "void", "hbox"),
     *("vbox", "hmode", "vmode", "mmode", "inner", "defined", "csname"),
 )
+#: Pieces of the paper that are text, as main.tex reads them.
+TEXTS = ("abstract", "introduction", "section", "shared_axis", "limitations", "appendix")
 #: What `configuration.py` of a benchmark may define, each a function of its section:
 #: `check(section, config)` yields a sentence per problem, beginning with the key;
 #: `further_models(section)` and `embedders(section)` yield (key below the section, name) of what is
@@ -71,6 +73,12 @@ def found(root: Path = ROOT) -> dict[str, Benchmark]:
     if problems:
         raise ConfigurationError(problems)
     return {name: _read(name, root) for name in names}
+
+
+def texts_of(names: Iterable[str], root: Path = ROOT) -> dict[str, list[str]]:
+    """Piece of the paper to the files of the benchmarks that have it, in the order of the names."""
+    parts = [found(root)[name].parts for name in names]
+    return {piece: [each[piece] for each in parts if piece in each] for piece in TEXTS}
 
 
 def default_files(root: Path = ROOT) -> list[str]:

@@ -14,9 +14,13 @@ from scripts.publishing import captions
 from scripts.publishing.captions import NON_THINKING, THINKING, Context
 from scripts.publishing.roster import build as build_roster
 from scripts.publishing.roster import roster_params
+from scripts.publishing.setup import place, setup_latex
 from scripts.tide import artefacts as tide_artefacts
+from scripts.workflow.benchmarks import TEXTS, found, texts_of
 
 ROOT = Path(__file__).parents[2]
+BENCHMARKS = ("syntaxbench", "multitempbench", "tide")
+TITLES = {name: found()[name].title for name in BENCHMARKS}
 
 
 def context(kind: str = "full") -> Context:
@@ -115,29 +119,36 @@ def test_sentences_carry_the_numbers_of_the_run() -> None:
 
 @pytest.mark.parametrize("kind", ["full", "embedded"])
 def test_setup_states_the_kind_of_run(kind: str) -> None:
-    source = captions.setup_latex({"syntaxbench": context(kind)})
+    source = setup_latex(kind, {}, {}, shared_axis=kind == "full")
     assert r"\newcommand{\ResultsDir}{../..}" in source
     assert (r"\embeddedtrue" in source) == (kind == "embedded")
-    assert (r"\thinkingtrue" in source) == (kind == "full")
+    assert (r"\sharedaxistrue" in source) == (kind == "full")
+    facts = captions.facts(context(kind))
+    assert facts["has_thinking"] == (kind == "full") and facts["has_non_thinking"]
 
 
-@pytest.mark.parametrize("names", [("tide",), ("syntaxbench", "tide"), captions.BENCHMARKS])
+@pytest.mark.parametrize("names", [("tide",), ("syntaxbench", "tide"), BENCHMARKS])
 def test_setup_says_which_benchmarks_the_run_has(names: tuple[str, ...]) -> None:
-    made = {"syntaxbench": context(), "multitempbench": context(), "tide": tide_context("full")}
-    source = captions.setup_latex({name: made[name] for name in names})
-    for name in captions.BENCHMARKS:
+    run = {name: name in names for name in BENCHMARKS}
+    source = setup_latex("full", run, texts_of(names))
+    for name in BENCHMARKS:
         state = "true" if name in names else "false"
         assert rf"\newif\if{name}" in source and rf"\{name}{state}" in source
-    # Sentences about thinking are about SyntaxBench's models.
-    assert (r"\thinkingtrue" in source) == ("syntaxbench" in names)
+        assert (rf"\input{{sections/{name}}}" in source) == (name in names)
+    sections = "".join(rf"\input{{sections/{name}}}" for name in names)
+    assert rf"\csname benchmarkparts@section\endcsname{{{sections}}}" in source
 
 
-def test_the_paper_has_a_section_of_every_benchmark_under_its_condition() -> None:
-    main = (ROOT / "paper" / "main.tex").read_text()
-    for name in captions.BENCHMARKS:
-        assert rf"\if{name}\input{{sections/{name}}}\fi" in main
-        assert rf"\if{name}\input{{sections/appendix_{name}}}\fi" in main
-        assert (ROOT / "paper" / "numbers" / f"{name}.yaml").is_file()
+def test_every_piece_of_the_paper_is_read_where_it_belongs() -> None:
+    """A text outside the paper's folder keeps its path."""
+    assert place("paper/sections/tide.tex") == "sections/tide.tex"
+    assert place("scripts/toy/section.tex") == "scripts/toy/section.tex"
+    sources = [p.read_text() for p in (ROOT / "paper").rglob("*.tex")]
+    for piece in TEXTS:
+        assert sum(rf"\benchmarkparts{{{piece}}}" in source for source in sources) == 1
+    for name in BENCHMARKS:
+        declared = found()[name].parts
+        assert {"abstract", "introduction", "section", "appendix", "numbers"} <= set(declared)
 
 
 def test_tide_s_context_of_the_real_configuration() -> None:
@@ -155,11 +166,11 @@ def test_tide_s_context_of_the_real_configuration() -> None:
 
 def test_the_roster_has_every_model_once_and_baselines_last() -> None:
     config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    params = roster_params(config)
-    assert params["benchmarks"] == list(captions.BENCHMARKS)
+    params = roster_params(config, TITLES)
+    assert params["benchmarks"] == list(BENCHMARKS)
     entries = {entry["name"]: entry for entry in params["entries"]}
     assert len(entries) == len(params["entries"])
-    for name in captions.BENCHMARKS:
+    for name in BENCHMARKS:
         of_benchmark = {key for key, entry in entries.items() if name in entry["benchmarks"]}
         assert of_benchmark == {*config[name]["models"], *config[name]["baselines"]}
     baselines = [entry["backend"] == "baseline" for entry in params["entries"]]

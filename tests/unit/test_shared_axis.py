@@ -7,6 +7,7 @@ import pytest
 
 from scripts.files import DataError
 from scripts.publishing import shared_axis
+from scripts.workflow.benchmarks import found
 
 ENTRIES = [
     {"name": "a", "label": "Model A", "benchmarks": ["syntaxbench", "multitempbench", "tide"]},
@@ -14,6 +15,8 @@ ENTRIES = [
     {"name": "majority", "label": "Majority", "benchmarks": ["syntaxbench"]},
 ]
 NAMES = ("SyntaxBench:", "MultiTempBench:", "TIDE:")
+AXES = {name: found()[name].shared_axis or {} for name in ("syntaxbench", "multitempbench", "tide")}
+TIDE = {"tide": AXES["tide"]}
 
 
 def frames() -> dict[str, pd.DataFrame]:
@@ -41,7 +44,7 @@ def frames() -> dict[str, pd.DataFrame]:
 
 
 def test_values_weigh_samples_and_languages_alike() -> None:
-    found = shared_axis.values(frames())
+    found = shared_axis.values(AXES, frames())
     assert found["a", "english"] == pytest.approx(3.5)
     assert found["a", "random"] == pytest.approx(1.5)
     assert found["a", "mdfr"] == pytest.approx((0.2 + 0.5) / 2)
@@ -51,7 +54,7 @@ def test_values_weigh_samples_and_languages_alike() -> None:
 
 
 def test_one_row_a_model_with_a_value_and_a_reason_where_there_is_none() -> None:
-    table = shared_axis.build(ENTRIES, frames())
+    table = shared_axis.build(ENTRIES, AXES, frames())
     assert [row.stub for row in table.rows] == [("Model A",), ("Model B",)]
     assert [column.key for column in table.columns] == [
         *("english", "random", "mdfr_en", "mdfr", "tax_words", "tax_characters")
@@ -63,13 +66,22 @@ def test_one_row_a_model_with_a_value_and_a_reason_where_there_is_none() -> None
 
 
 def test_a_benchmark_outside_the_run_has_no_column() -> None:
-    table = shared_axis.build(ENTRIES, {"tide": frames()["tide"]})
+    table = shared_axis.build(ENTRIES, TIDE, {"tide": frames()["tide"]})
     assert [column.key for column in table.columns] == ["tax_words", "tax_characters"]
     assert "TIDE" in table.caption and "Bench" not in table.caption
-    assert all(name in shared_axis.build(ENTRIES, frames()).caption for name in NAMES)
-    assert shared_axis.inputs("results", ["tide"]) == {"tide": "results/tide/statistics/tokens.csv"}
+    assert all(name in shared_axis.build(ENTRIES, AXES, frames()).caption for name in NAMES)
+    assert shared_axis.inputs("results", TIDE) == {"tide": "results/tide/statistics/tokens.csv"}
 
 
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(DataError, match=r"tokens\.csv: no column tax_words"):
-        shared_axis.build(ENTRIES, {"tide": pd.DataFrame({"model": ["a"], "tax_characters": [1]})})
+        shared_axis.build(
+            ENTRIES, TIDE, {"tide": pd.DataFrame({"model": ["a"], "tax_characters": [1]})}
+        )
+
+
+def test_a_column_of_two_benchmarks_is_refused() -> None:
+    axes = {"tide": AXES["tide"], "syntaxbench": {**AXES["tide"], "title": "Again"}}
+    made = {name: frames()["tide"] for name in axes}
+    with pytest.raises(DataError, match="declared by two benchmarks: tax_characters, tax_words"):
+        shared_axis.build(ENTRIES, axes, made)
