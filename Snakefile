@@ -38,6 +38,7 @@ for name in BENCHMARKS:
     include: f"rules/{name}.smk"
 
 
+include: "rules/claims.smk"
 include: "rules/explorer.smk"
 include: "rules/reproduction.smk"
 include: "rules/paper.smk"

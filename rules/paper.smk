@@ -180,6 +180,8 @@ rule compile_paper:
         index=rules.make_index.output.tex,
         numbers=rules.collect_numbers.output.tex,
         setup=rules.make_setup.output.tex,
+        claims=rules.judge_claims.output.tex,
+        claim_tables=rules.judge_claims.output.tables,
     output:
         pdf=report(
             f"{RESULTS}/paper/paper.pdf",
@@ -232,3 +234,4 @@ rule artefacts:
         rules.collect_numbers.output,
         rules.make_index.output,
         rules.make_explorer.output,
+        rules.judge_claims.output,

@@ -34,9 +34,12 @@ def golds(kind: str, n: int, rng: np.random.Generator) -> list[str]:
 
 
 def cell(
-    run: tuple[str, str], task: str, shots: int, condition: str, *, n: int, share: float, seed: int
+    run: tuple[str, str], task: str, shots: int, condition: str, *, n: int, share: Any, seed: int
 ) -> pd.DataFrame:
-    """One cell; the gold answers are the same for every model, the answers are not."""
+    """One cell; the gold answers are the same for every model, the answers are not.
+
+    `share`: accuracy to expect, one for all items or one an item.
+    """
     model, mode = run
     kind = TASKS[task].kind
     key = [ord(c) for c in f"{task}{condition}"]

@@ -240,9 +240,14 @@ def count(value: int) -> str:
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
+def number_word(value: int) -> str:
+    """A small number as a word, others in digits: `no`, `one`, `11`."""
+    return NUMBER_WORDS[value] if value < len(NUMBER_WORDS) else count(value)
+
+
 def counted(value: int, singular: str) -> str:
     """A number of things in words: `no models`, `one model`, `11 models`."""
-    number = NUMBER_WORDS[value] if value < len(NUMBER_WORDS) else count(value)
+    number = number_word(value)
     return f"{number} {singular}" if value == 1 else f"{number} {singular}s"
 
 

@@ -1,8 +1,9 @@
 """Rule script: the paper as PDF.
 
 input: `sources` (the files of one directory, main.tex among them), `parts` (sources that lie
-elsewhere), `numbers`, `setup` and all that the paper includes; output: `pdf`. The build directory
-stands beside the output and keeps TeX's log; the rule's log lists the boxes that are too wide.
+elsewhere), `numbers`, `setup`, `claims` and all that the paper includes; output: `pdf`. The build
+directory stands beside the output and keeps TeX's log; the rule's log lists the boxes that are too
+wide.
 """
 
 from pathlib import Path
@@ -23,7 +24,7 @@ def main(snakemake: Any) -> None:
     sources = [Path(path) for path in snakemake.input.sources if Path(path).name == paper.MAIN]
     if len(sources) != 1:
         raise paper.PaperError(f"expected one {paper.MAIN} among the sources, found {len(sources)}")
-    generated = [Path(snakemake.input.numbers), Path(snakemake.input.setup)]
+    generated = [Path(snakemake.input[name]) for name in ("numbers", "setup", "claims")]
     parts = [Path(path) for path in snakemake.input.parts]
     report = paper.build(sources[0].parent, generated, directory, further=parts)
     for size, message in report.overfull:

@@ -119,7 +119,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A finished table. `stub` names the leading columns; `stub_align` aligns them."""
+    """A finished table. `stub` names the leading columns; `stub_align` aligns them.
+
+    `prose`: its paragraph columns hold our own sentences, whose lines break at spaces only.
+    """
 
     name: str
     caption: str
@@ -131,6 +134,7 @@ class Table:
     stub_align: str = ""
     size: str = "footnotesize"
     stacked: bool = True
+    prose: bool = False
     short_caption: str = field(default="")
 
     def __post_init__(self) -> None:
@@ -385,7 +389,13 @@ def _title(text: str) -> str:
     return rf"\tabletitle{{{escape(text[:cut].rstrip())}}}{{{escape(text[cut:])}}}"
 
 
-def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> str:
+def _wrap(table: Table) -> Callable[[str], str]:
+    """How the text of a paragraph column is written."""
+    return escape_prose if table.prose else escape_breakable
+
+
+def _cell(cell: Cell, letters: dict[str, str], table: Table, wraps: bool) -> str:
+    wrap, stacked = _wrap(table), table.stacked
     if cell.missing:
         return rf"{EN_DASH}\textsuperscript{{{letters[cell.missing]}}}"
     if cell.pieces:
@@ -394,7 +404,7 @@ def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> st
         return rf"\pageof{{{cell.page}}}" if cell.page else rf"\numberof{{{cell.number}}}"
     if cell.identifier:
         return escape_path(cell.text)
-    text = escape_breakable(cell.text) if wraps else escape(cell.text)
+    text = wrap(cell.text) if wraps else escape(cell.text)
     if cell.rank == "best":
         text = rf"\textbf{{{text}}}"
     elif cell.rank == "second":
@@ -412,7 +422,7 @@ def _cell(cell: Cell, letters: dict[str, str], stacked: bool, wraps: bool) -> st
 
 def _row(table: Table, row: Row, letters: dict[str, str]) -> str:
     stub = [
-        escape(text) if align in "lcr" else escape_breakable(text)
+        escape(text) if align in "lcr" else _wrap(table)(text)
         for text, align in zip(row.stub, _stub_aligns(table), strict=True)
     ]
     if row.repeated:
@@ -420,7 +430,7 @@ def _row(table: Table, row: Row, letters: dict[str, str]) -> str:
     if row.anchor:
         stub[0] = rf"\indexanchor{{{row.anchor}}}{stub[0]}"
     cells = [
-        _cell(cell, letters, table.stacked, column.align not in ("l", "c", "r"))
+        _cell(cell, letters, table, column.align not in ("l", "c", "r"))
         for cell, column in zip(row.cells, table.columns, strict=True)
     ]
     return " & ".join([*stub, *cells]) + r" \\"

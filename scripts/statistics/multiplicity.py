@@ -1,7 +1,7 @@
 """Corrections over a family of tests. A missing p-value is left out of the family, never counted.
 
-Sources: Bonferroni as in Dunn, JASA 56 (1961) 52-64; Benjamini & Hochberg, JRSS B 57 (1995)
-289-300.
+Sources: Bonferroni as in Dunn, JASA 56 (1961) 52-64; Holm, Scandinavian Journal of Statistics 6
+(1979) 65-70; Benjamini & Hochberg, JRSS B 57 (1995) 289-300.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+
+METHODS = ("bonferroni", "holm", "bh")
 
 
 class Family(NamedTuple):
@@ -43,3 +45,23 @@ def correct_family(p_values: ArrayLike, alpha: float = 0.05) -> Family:
     significant = np.zeros(p.shape, dtype=bool)
     significant[inside] = p[inside] <= alpha / max(size, 1)
     return Family(size, bonferroni, q, significant)
+
+
+def adjust(p_values: ArrayLike, method: str) -> NDArray[np.float64]:
+    """Adjusted p-values of a family by `bonferroni`, `holm` or `bh`; NaN stays NaN.
+
+    Holm steps down: the i-th smallest of m is multiplied by m - i + 1, and none is smaller than the
+    one before it. Raises ValueError for another method or p outside [0, 1].
+    """
+    if method not in METHODS:
+        raise ValueError(f"unknown correction {method!r}; known: {', '.join(METHODS)}")
+    family = correct_family(p_values)
+    if method != "holm":
+        return family.q if method == "bh" else family.p_bonferroni
+    p = np.asarray(p_values, dtype=float)
+    inside = np.flatnonzero(~np.isnan(p))
+    order = inside[np.argsort(p[inside], kind="stable")]
+    out = np.full(p.shape, np.nan)
+    steps = (family.size - np.arange(family.size)) * p[order]
+    out[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return out
