@@ -1,8 +1,8 @@
 """Rule script: what this run says about the findings of the studies.
 
 input: `claims` (files of claims), the statistics that they name; output: `json`, `csv`, `tex` (the
-commands of the text), `html` (all claims), `tables` (a LaTeX table for each benchmark of the run, in
-the order of params.contexts); params: `contexts` (benchmark to captions.publication_params),
+commands of the text), `html` (all claims), `tables` (a LaTeX table for each benchmark of the run,
+in the order of params.contexts); params: `contexts` (benchmark to captions.publication_params),
 `labels` (display names of the models of the roster), `results` (the results directory), `titles`
 (display names of the benchmarks). The log has a line a claim, the terminal the number of each
 verdict.
