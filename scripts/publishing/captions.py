@@ -169,6 +169,8 @@ def publication_params(
     if items is None:
         items = {name: task["items"] for name, task in part["tasks"].items()}
     names = [*part["models"], *part["baselines"]]
+    # A benchmark that gives no demonstrations need not say so.
+    shots = sorted(part.get("shots", [0]))
     return {
         "run": {"kind": config["run"]["kind"], "seed": config["run"]["seed"]},
         "models": {
@@ -185,8 +187,8 @@ def publication_params(
             "models": list(part["models"]),
             "baselines": list(part["baselines"]),
             "tasks": {name: {"items": count} for name, count in items.items()},
-            "shots": sorted(part["shots"]),
-            "headline_shots": part.get("headline_shots", min(part["shots"])),
+            "shots": shots,
+            "headline_shots": part.get("headline_shots", shots[0]),
             "statistics": {
                 key: part["statistics"][key]
                 for key in ("alpha", "effect_sizes_shown", "level", "resamples")

@@ -1,0 +1,1 @@
+"""Toy: sums of two numbers, the smallest complete benchmark."""
