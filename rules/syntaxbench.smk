@@ -195,7 +195,8 @@ rule syntaxbench_build_replay:
     input:
         item_files=expand(f"{SB_FOLDER}/items/{{task}}.jsonl", task=SB_TASKS),
         published=[
-            SB.get("replay", {}).get(name, []) for name in ("counts", "parse_errors")
+            SB.get("replay", {}).get(name, [])
+            for name in ("counts", "names", "parse_errors")
         ],
     output:
         archives=[

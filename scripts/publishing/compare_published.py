@@ -14,6 +14,7 @@ from scripts.execution import execute
 from scripts.publishing import reproduction, reproduction_summary
 from scripts.publishing.captions import Context
 from scripts.publishing.measured import Run
+from scripts.publishing.published_names import read_names
 from scripts.publishing.tables import to_latex
 from scripts.publishing.web import to_html
 
@@ -30,7 +31,7 @@ def main(snakemake: Any) -> None:
     declaration = reproduction.read_declaration(source.declaration)
     names: dict[str, str] = {}
     for path in source.names:
-        names |= reproduction.read_names(path)
+        names |= read_names(path)
     frame = reproduction.compare(declaration, Path(params.published), names, run)
     table = reproduction_summary.build(declaration["title"], params.benchmark, frame, run.context)
     files.write_csv(output.csv, frame)

@@ -178,8 +178,9 @@ def _why_no_row(frame: pd.DataFrame, where: Mapping[str, Any]) -> str:
     """The first thing asked for that no row has; else that no row has all of it."""
     for column, wanted in where.items():
         if numbers.select(frame, {column: wanted}).empty:
-            word = _LACKS.get(str(column), str(column))
-            return f"{word} not in this run: {_listed(wanted)}"
+            if isinstance(wanted, Mapping):
+                return f"no such value in this run: {column} {_listed(wanted)}"
+            return f"{_LACKS.get(str(column), str(column))} not in this run: {_listed(wanted)}"
     asked = ", ".join(_listed(wanted) for wanted in where.values())
     return f"not evaluated together in this run: {asked}"
 

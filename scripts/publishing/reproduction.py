@@ -155,19 +155,13 @@ def read_declaration(path: Path | str) -> dict[str, Any]:
     return value
 
 
-def read_names(path: Path | str) -> dict[str, str]:
-    """Published names of models and their names in the roster (empty: it has no such model)."""
-    columns = ("published", "model")
-    return {row["published"]: row["model"] for _, row in files.iterate_csv(path, columns)}
-
-
 def compare(
     declaration: Mapping[str, Any], published: Path, names: Mapping[str, str], run: Run
 ) -> pd.DataFrame:
     """Every published figure of a benchmark beside the measured one, in the declaration's order.
 
-    `published` is the directory of the published files, `names` the result of `read_names`. Raises
-    DataError where the declaration does not fit a file.
+    `published` is the directory of the published files, `names` what published_names.py reads.
+    Raises DataError where the declaration does not fit a file.
     """
     run = replace(run, models=tuple(dict.fromkeys(name for name in names.values() if name)))
     reader = Reader(run)
@@ -225,17 +219,22 @@ class _File:
 
     def comparisons(self) -> Iterator[Comparison]:
         """One for every row and quantity."""
-        checked = False
+        checked, keys = False, set()
         for line, cells in files.iterate_csv(self._path, [*self._keys, "source"]):
             if not checked:
                 self._check_columns(cells)
                 checked = True
             facts = {key: _plain(self._own(key, cells[key], line)) for key in self._keys}
+            keys.update(str(cells[key]) for key in self._keys[:1])
             for column, quantity in self._of_row(cells, line):
                 yield self._compare(line, cells, facts, column, quantity)
         idle = [e for i, e in enumerate(self._exceptions) if i not in self._met]
+        idle += [name for name in self._quantities if self._by_row and name not in keys]
         if idle:
-            raise DataError(f"comparison of {self._name}: exception(s) of no figure: {idle}")
+            raise DataError(
+                f"comparison of {self._name}: declared of no figure of the file: {idle}; remove "
+                "or correct it"
+            )
 
     def _check_columns(self, cells: Mapping[str, str]) -> None:
         values = [self._value_column] if self._by_row else list(self._quantities)
@@ -286,7 +285,7 @@ class _File:
             line=line,
             source=cells["source"],
             key="; ".join(f"{key}={cells[key]}" for key in self._keys),
-            quantity=quantity.label or column,
+            quantity=quantity.label or (quantity.unit or "figure" if self._by_row else column),
             unit=quantity.unit,
             published=_as_published(text, quantity, place),
         )
@@ -296,6 +295,18 @@ class _File:
         if not _comparable(text, quantity):
             return replace(base, status=MISSING, reason=NOT_A_NUMBER)
         base = replace(base, evidence=evidence)
+        beside = self._beside(base, cells, facts, column, quantity)
+        return _closing(beside, exception) if self._replayed else beside
+
+    def _beside(
+        self,
+        base: Comparison,
+        cells: Mapping[str, str],
+        facts: Mapping[str, Any],
+        column: str,
+        quantity: Quantity,
+    ) -> Comparison:
+        """The comparison with what is measured, or with the reason why nothing is."""
         lost = [key for key, value in facts.items() if value == "" and cells[key]]
         if lost:
             return replace(
@@ -306,9 +317,9 @@ class _File:
         except MissingValueError as error:
             return replace(base, status=MISSING, reason=str(error))
         except DataError as error:
+            place = f"{self._path}, row {base.line}, {column}"
             raise DataError(f"comparison of {place}: {error}") from error
-        beside = _beside(base, text, found, quantity)
-        return _closing(beside, exception) if self._replayed else beside
+        return _beside(base, cells[column], found, quantity)
 
     def _skipped(self, facts: Mapping[str, Any]) -> str:
         """Why a row is not compared; empty when it is."""
@@ -488,14 +499,11 @@ def _allowed(quantity: Quantity, row: Mapping[str, Any], published: str) -> floa
 
 def _closing(row: Comparison, exception: str) -> Comparison:
     """Whether a replay closes on this figure, where margins determine it."""
-    if row.status != COMPARED:
+    if row.evidence not in (*CLOSED, RESAMPLED):
         return row
-    if row.evidence in CLOSED:
-        closed = bool(row.equal_as_printed)
-    elif row.evidence == RESAMPLED and row.within is not None and row.difference is not None:
+    closed = bool(row.equal_as_printed)
+    if row.evidence == RESAMPLED and row.within is not None and row.difference is not None:
         closed = abs(row.difference) <= row.within + ROUNDING
-    else:
-        return row
     if exception:
         return replace(row, closes=NEEDLESS if closed else EXCEPTED, reason=exception)
     return replace(row, closes=CLOSES if closed else OPEN)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from scripts.files import DataError, read_csv
+from scripts.publishing.published_names import read_names
 from scripts.records import Item, content_id
 from scripts.syntaxbench.scoring import matches
 from scripts.syntaxbench.tasks import CONDITIONS, task_named
@@ -91,7 +92,7 @@ def read_plan(settings: Mapping[str, Any], seed: int) -> ReplayPlan:
     Raises ReplayError for a published model that has no roster name, a doubled row, k > n, or a
     rate that no whole number of items gives.
     """
-    names: Mapping[str, str] = settings["names"]
+    names = read_names(settings["names"])
     correct = read_counts(settings["counts"], names)
     errors = read_parse_errors(settings["parse_errors"], names, correct)
     for row in settings.get("further_parse_errors", []):
@@ -131,7 +132,7 @@ def _key(row: Mapping[str, Any]) -> Key:
 def _roster_name(name: str, names: Mapping[str, str], path: Any) -> str:
     if name not in names:
         raise ReplayError(
-            f"{path}: model {name!r} has no entry in replay.names; add its roster name"
+            f"{path}: model {name!r} has no entry in the file of replay.names; add its roster name"
         )
     return names[name]
 

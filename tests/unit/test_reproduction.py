@@ -6,6 +6,7 @@ from pathlib import Path
 
 from scripts import files
 from scripts.publishing import reproduction
+from scripts.publishing.published_names import read_names
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "data" / "published"
@@ -24,5 +25,5 @@ def test_names_of_models_are_in_the_roster() -> None:
     roster = files.read_yaml(ROOT / "config.yaml")["models"]
     for path in DECLARATIONS:
         if "models" in (declaration := reproduction.read_declaration(path)):
-            names = reproduction.read_names(ROOT / declaration["models"])
+            names = read_names(ROOT / declaration["models"])
             assert {name for name in names.values() if name} <= set(roster)

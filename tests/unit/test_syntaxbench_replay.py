@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from scripts.files import iterate_jsonl, read_csv, write_records
+from scripts.publishing.published_names import read_names
 from scripts.records import Item
 from scripts.syntaxbench import build_replay
 from scripts.syntaxbench.parsing import parse_answer
@@ -31,12 +32,13 @@ from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = yaml.safe_load((ROOT / "config" / "replay.yaml").read_text())["syntaxbench"]["replay"]
+NAMES = read_names(ROOT / SETTINGS["names"])
 SIZES = {"letter_container": 400, "palindrome_test": 400}
 QWEN = ("qwen3.6-27b", "palindrome_test", 4)
 
 
 def settings() -> dict[str, Any]:
-    paths = {name: str(ROOT / SETTINGS[name]) for name in ("counts", "parse_errors")}
+    paths = {name: str(ROOT / SETTINGS[name]) for name in ("counts", "names", "parse_errors")}
     return {**SETTINGS, **paths}
 
 
@@ -76,14 +78,14 @@ def rows(plan: ReplayPlan, items: list[Item]) -> dict[tuple[str, str], list[Any]
 
 def test_the_papers_eleven_configurations(rows: dict[tuple[str, str], list[Any]]) -> None:
     assert len(rows) == 11
-    assert {model for model, _ in rows} == set(SETTINGS["names"].values())
+    assert {model for model, _ in rows} == set(NAMES.values())
 
 
 def test_every_published_margin_is_met(
     rows: dict[tuple[str, str], list[Any]], items: list[Item]
 ) -> None:
     published = read_csv(settings()["counts"]).rename(columns={"shot": "shots"})
-    published["model"] = published["model"].map(SETTINGS["names"])
+    published["model"] = published["model"].map(NAMES)
     found = pd.concat(
         [
             margins(table, items).assign(model=model, mode=mode)
@@ -106,7 +108,7 @@ def test_parse_error_rates_print_as_published(
     for row in read_csv(settings()["parse_errors"]).to_dict("records"):
         cell = [
             r
-            for r in rows[SETTINGS["names"][row["model"]], "thinking"]
+            for r in rows[NAMES[row["model"]], "thinking"]
             if task_of[r["item_id"]] == row["task"] and r["setting"]["shots"] == row["shot"]
         ]
         failed = [r for r in cell if "error" in r]
@@ -246,7 +248,6 @@ class TestContradictions:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"names": {}}, "has no entry in replay.names"),
             ({"strength": 1.0}, r"must be in \[0, 1\)"),
             (
                 {
@@ -268,6 +269,12 @@ class TestContradictions:
     def test_bad_settings(self, change: dict[str, Any], message: str) -> None:
         with pytest.raises(ReplayError, match=message):
             read_plan({**settings(), **change}, 42)
+
+    def test_a_published_model_needs_a_name_in_the_roster(self, tmp_path: Path) -> None:
+        names = tmp_path / "names.csv"
+        names.write_text("published,model\n")
+        with pytest.raises(ReplayError, match=r"has no entry in the file of replay\.names"):
+            read_plan({**settings(), "names": str(names)}, 42)
 
     def test_bad_tables_name_the_line(self, tmp_path: Path) -> None:
         counts = tmp_path / "counts.csv"

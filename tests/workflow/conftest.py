@@ -261,7 +261,8 @@ def replay_statistics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if named := os.environ.get("REPLAY_RESULTS"):
         return ROOT / named / "syntaxbench" / "statistics"
     root = copy_project(tmp_path_factory.mktemp("replay") / "project")
-    arguments = ("--cores", "2", "statistics", "--configfile", "config/replay.yaml")
+    targets = ("statistics", "results/replay/reproduction/syntaxbench.csv")
+    arguments = ("--cores", "2", *targets, "--configfile", "config/replay.yaml")
     finished = run_snakemake(root, *arguments)
     assert finished.returncode == 0, finished.stdout
     return root / "results" / "replay" / "syntaxbench" / "statistics"
