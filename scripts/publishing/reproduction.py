@@ -219,7 +219,8 @@ class _File:
 
     def comparisons(self) -> Iterator[Comparison]:
         """One for every row and quantity."""
-        checked, keys = False, set()
+        checked = False
+        keys: set[str] = set()
         for line, cells in files.iterate_csv(self._path, [*self._keys, "source"]):
             if not checked:
                 self._check_columns(cells)
