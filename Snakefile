@@ -42,6 +42,7 @@ include: "rules/claims.smk"
 include: "rules/explorer.smk"
 include: "rules/reproduction.smk"
 include: "rules/paper.smk"
+include: "rules/release.smk"
 
 
 # Every script's code was read by now; jobs that start from here on need not read it again.

@@ -117,7 +117,7 @@ def ordered(value):
 
 # Keys of a roster entry that say how its jobs are cut or what they cost, not what it answers: no
 # param changes with them. Another price reruns nothing; other shards ask nothing anew.
-OPERATIONAL = {"memory_mb", "price", "shards"}
+OPERATIONAL = {"licence", "memory_mb", "price", "shards"}
 
 
 def answering(name, roster=MODELS):
@@ -164,7 +164,8 @@ def loading_memory(gpus):
 def memory_of(name):
     """Megabytes of a model's job: its own `memory_mb`, else what loading it may take."""
     entry = MODELS[name]
-    return entry.get("memory_mb", loading_memory(gpus_needed(entry)))
+    own = None if entry["backend"] == "archive" else entry.get("memory_mb")
+    return own or loading_memory(gpus_needed(entry))
 
 
 def growing(amount):

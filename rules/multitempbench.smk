@@ -246,6 +246,7 @@ rule multitempbench_judge_by_model:
             f"{MTB_FOLDER}/judgements/{{judge}}/{model}.{mode}.jsonl"
             for model, mode in MTB_RUNS
         ],
+        answers=f"{MTB_FOLDER}/judge_answers/{{judge}}.jsonl",
         manifest=f"{RESULTS}/manifests/multitempbench/judges/{{judge}}.json",
     log:
         f"{RESULTS}/logs/multitempbench/judge_by_model/{{judge}}.log",

@@ -429,6 +429,7 @@ rule tide_judge_by_model:
             f"{TIDE_FOLDER}/judgements/{{judge}}/{model}.{mode}.jsonl"
             for model, mode in TIDE_RUNS
         ],
+        answers=f"{TIDE_FOLDER}/judge_answers/{{judge}}.jsonl",
         manifest=f"{RESULTS}/manifests/tide/judges/{{judge}}.json",
     log:
         f"{RESULTS}/logs/tide/judge/{{judge}}.log",

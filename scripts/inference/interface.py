@@ -19,6 +19,11 @@ MODES = ("thinking", "non_thinking")
 NOT_RUN = "not run:"
 
 
+def origin(entry: Mapping[str, Any]) -> str:
+    """The backend that gave a roster entry's answers, also where they now come from a release."""
+    return str((entry.get("archived") or {}).get("backend", entry["backend"]))
+
+
 class BackendError(RuntimeError):
     """The backend cannot work at all (missing file, bad key, no such model); says what to do."""
 
@@ -44,6 +49,11 @@ class ModelSpec:
     context_length: int | None = None
     path: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def origin(self) -> str:
+        """The backend that gave the answers; of a release's archive, the one that was asked."""
+        return origin({"backend": self.backend, **self.options})
 
 
 class Backend(ABC):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from scripts.files import write_json
+from scripts.files import write_json, write_records
 from scripts.inference import manifest, runner
 from scripts.inference.backends import create_backend
 from scripts.inference.interface import Backend
@@ -58,6 +58,11 @@ class OpenModel:
         """Write the run manifest over all calls so far, where the rule wants one."""
         if path is not None:
             write_json(path, self.facts(benchmark))
+
+    def write_answers(self, path: str) -> None:
+        """Write every answer so far as a Response, in the order of the requests' ids."""
+        answers = {r.request_id: r for run in self._runs for r in run.responses}
+        write_records(path, [answers[name] for name in sorted(answers)])
 
     def facts(self, benchmark: str) -> dict[str, Any]:
         """The run manifest over all calls so far."""

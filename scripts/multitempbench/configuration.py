@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from scripts.inference.interface import origin
 from scripts.workflow.section_checks import (
     Section,
     above_gpu_limit,
@@ -43,6 +44,19 @@ def corpora(section: Section) -> Iterator[tuple[str, str]]:
         yield from ((f"quota.{task}.{name}", name) for name, count in sources.items() if count)
 
 
+def given(section: Section, fetched: bool) -> Iterator[str]:
+    """Rules whose outputs a release gives: what tokenisers, weights and translators make.
+
+    The probes stand for the hidden states, which are gigabytes.
+    """
+    yield from ("multitempbench_measure_fragmentation", "multitempbench_measure_examples")
+    yield from ("multitempbench_calibrate_weights", "multitempbench_fit_probes")
+    if fetched:
+        yield "multitempbench_curate_questions"
+    if section["translation"]["method"] != "shipped":
+        yield "multitempbench_translate_questions"
+
+
 def check(section: Section, config: Section) -> Iterator[str]:
     """Models, sources and limits of single steps that do not fit."""
     yield from _analysis_problems(section, config["models"])
@@ -79,7 +93,7 @@ def _analysis_problems(section: Section, roster: Section) -> Iterator[str]:
     for name in analyses["probing"]:
         if name not in section["models"]:
             yield unknown(f"{key}.probing", name, section["models"], "multitempbench.models")
-        elif name in roster and roster[name]["backend"] not in WITH_WEIGHTS:
+        elif name in roster and origin(roster[name]) not in WITH_WEIGHTS:
             yield (
                 f"{key}.probing: {name!r} has backend {roster[name]['backend']!r}, which gives no "
                 "hidden states; leave it out"

@@ -3,10 +3,11 @@
 input: `item_files`, `responses` (lists of files; of every run one a task, tasks inner); for the
 date judge also `prompts` (the prompt file of every language); for a language model as the judge
 also `weights` or `answers`, as in inference/run_model.py; output: `judgements` (a file a run), and
-for a language model `manifest`; params: `judge` (`date_judge` or the judging model's name); for a
-language model also `runs` ([model, mode] of every judged run), `entry` (its roster entry), `mode`,
-`max_new_tokens`, `decoding`, `benchmark` and `store` (the file in which its own answers are kept,
-no output of the rule); wildcards of the date judge: `model`, `mode` of the judged run.
+for a language model `answers` (its own replies) and `manifest`; params: `judge` (`date_judge` or
+the judging model's name); for a language model also `runs` ([model, mode] of every judged run),
+`entry` (its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark` and `store` (the file
+in which its own answers are kept, no output of the rule); wildcards of the date judge: `model`,
+`mode` of the judged run.
 
 Answers in stores of one file a judged run, `<store without .jsonl>/*.jsonl`, as they were kept
 before, are taken into the judge's one store first: no verdict is paid for twice.
@@ -47,6 +48,7 @@ def by_model(snakemake: Any, items: list[Item], responses: list[Response]) -> li
         store=params.store,
     ) as model:
         judgements = judge_by_model(items, responses, params.judge, params.decoding, model.ask)
+        model.write_answers(snakemake.output.answers)
         model.write_manifest(snakemake.output.manifest, params.benchmark)
     return judgements
 

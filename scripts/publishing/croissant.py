@@ -1,4 +1,4 @@
-"""A data set for others: a Croissant record of flat JSONL files, and a note of their licences.
+"""A data set for others: a Croissant record of flat files, and a note of their licences.
 
 Croissant: https://docs.mlcommons.org/croissant/docs/croissant-spec.html (version 1.0). No date
 stands in the record, so the same rows give the same bytes.
@@ -9,13 +9,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import mlcroissant as mlc
 
-Kind = Literal["text", "integer"]
+Kind = Literal["text", "integer", "boolean"]
 
-_TYPES = {"text": mlc.DataType.TEXT, "integer": mlc.DataType.INTEGER}
+_TYPES = {
+    "text": mlc.DataType.TEXT,
+    "integer": mlc.DataType.INTEGER,
+    "boolean": mlc.DataType.BOOL,
+}
+_ENCODINGS = {".jsonl": "application/jsonlines", ".parquet": "application/x-parquet"}
 
 
 @dataclass(frozen=True)
@@ -29,16 +35,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """The content of the file `{name}.jsonl`: one object a line with these columns."""
+    """A file with these columns: `path` (JSONL or Parquet), where it is empty `{name}.jsonl`."""
 
     name: str
     description: str
     columns: tuple[Column, ...]
+    path: str = ""
 
     @property
     def file(self) -> str:
-        """The name of the table's file."""
-        return f"{self.name}.jsonl"
+        """The name of the table's file, from the folder of the record."""
+        return self.path or f"{self.name}.jsonl"
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,14 @@ def record(
 
     Tables without a file are left out.
     """
+    summed = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
+    return record_of(data_set, tables, summed)
+
+
+def record_of(
+    data_set: DataSet, tables: Sequence[Table], files: Mapping[str, tuple[int, str]]
+) -> dict[str, Any]:
+    """The same from the size in bytes and the SHA-256 of every file."""
     present = [table for table in tables if table.file in files]
     metadata = mlc.Metadata(
         name=data_set.name,
@@ -89,9 +104,9 @@ def record(
                 id=table.file,
                 name=table.file,
                 content_url=table.file,
-                content_size=f"{len(files[table.file])} B",
-                encoding_formats=["application/jsonlines"],
-                sha256=hashlib.sha256(files[table.file]).hexdigest(),
+                content_size=f"{files[table.file][0]} B",
+                encoding_formats=[_ENCODINGS[PurePosixPath(table.file).suffix]],
+                sha256=files[table.file][1],
             )
             for table in present
         ],

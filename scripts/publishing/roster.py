@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scripts.inference.interface import origin
 from scripts.publishing.captions import MODE_LABELS
 from scripts.publishing.tables import Cell, Column, Row, Table
 
@@ -26,6 +27,7 @@ def roster_params(config: Mapping[str, Any], titles: Mapping[str, str]) -> dict[
             {
                 "name": name,
                 **{key: config["models"][name].get(key) for key in ENTRY_KEYS},
+                "backend": origin(config["models"][name]),
                 "benchmarks": [
                     b for b in benchmarks if name in [*config[b]["models"], *config[b]["baselines"]]
                 ],

@@ -12,6 +12,13 @@ def corpora(section: Section) -> Iterator[tuple[str, str]]:
     yield from ((f"corpora.{role}", name) for role, name in section["corpora"].items())
 
 
+def given(_section: Section, fetched: bool) -> Iterator[str]:
+    """Rules whose outputs a release gives: tokenisations, and items of corpora that are fetched."""
+    yield "syntaxbench_tokenise_inputs"
+    if fetched:
+        yield "syntaxbench_build_items"
+
+
 def check(section: Section, _config: Section) -> Iterator[str]:
     """Numbers of demonstrations and words that do not fit each other."""
     shots, headline = section["shots"], section["headline_shots"]

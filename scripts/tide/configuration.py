@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scripts.inference.interface import origin
 from scripts.judging.council_programs import PROGRAMS
 from scripts.workflow.section_checks import Section, unknown
 
@@ -34,6 +35,19 @@ def corpora(section: Section) -> Iterator[tuple[str, str]]:
     yield "corpus", section["corpus"]
 
 
+def given(section: Section, fetched: bool) -> Iterator[str]:
+    """Rules whose outputs a release gives: what embedders, tokenisers and a generator make.
+
+    The elements stand for the documents, which may not be passed on.
+    """
+    yield from ("tide_propose_aliases", "tide_retrieve_clauses", "tide_measure_tokens")
+    if fetched or section["parsing"]["vision"]:
+        yield from ("tide_gather_elements", "tide_measure_fidelity")
+    if section["construction"]["method"] != "shipped":
+        yield from ("tide_extract_entities", "tide_judge_aliases")
+        yield from ("tide_find_threads", "tide_generate_questions")
+
+
 def check(section: Section, config: Section) -> Iterator[str]:
     """A corpus, modes, or models of single steps that do not fit."""
     corpus = config["corpora"].get(section["corpus"])
@@ -46,10 +60,8 @@ def check(section: Section, config: Section) -> Iterator[str]:
     construction, retrieval = section["construction"], section["retrieval"]
     if construction["method"] == "model" and not construction["generator"]:
         yield "tide.construction.generator: missing; method model needs it"
-    if config["models"].get(section["parsing"]["vision"] or "", {}).get("backend") not in (
-        None,
-        "openai",
-    ):
+    reader = config["models"].get(section["parsing"]["vision"] or "")
+    if reader and origin(reader) != "openai":
         yield "tide.parsing.vision: only a model behind an OpenAI-compatible server reads images"
     for name in retrieval["ablation"]["models"] or []:
         if name not in section["models"]:

@@ -3,10 +3,11 @@
 input: `item_files`, `responses` (files of the judged tasks of all runs), `explanations` (requests
 of the second step of perturbation detection), `explanation_answers` (a file a run each); for a
 model also `weights` or `answers`, as in inference/run_model.py; output: `judgements` (a file a
-run, in the order of params.runs), and for a model `manifest`; params: `judge` (a program of
-judging/council_programs/ or a name of the roster), `runs` ([model, mode] pairs); for a model also
-`entry` (its roster entry), `mode`, `max_new_tokens`, `decoding`, `benchmark`, `store` (the file in
-which its own answers are kept, no output of the rule), and optionally `rationale_characters`.
+run, in the order of params.runs), and for a model `answers` (its own replies) and `manifest`;
+params: `judge` (a program of judging/council_programs/ or a name of the roster), `runs` ([model,
+mode] pairs); for a model also `entry` (its roster entry), `mode`, `max_new_tokens`, `decoding`,
+`benchmark`, `store` (the file in which its own answers are kept, no output of the rule), and
+optionally `rationale_characters`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -60,9 +61,10 @@ def by_model(snakemake: Any, items: list[Item], judged: list[Judged]) -> list[Ju
             params.judge,
             params.decoding,
             model.ask,
-            limited=model.backend.spec.backend in LOCAL_BACKENDS,
+            limited=model.backend.spec.origin in LOCAL_BACKENDS,
             rationale_characters=int(params.get("rationale_characters") or 0),
         )
+        model.write_answers(snakemake.output.answers)
         model.write_manifest(snakemake.output.manifest, params.benchmark)
     return judgements
 

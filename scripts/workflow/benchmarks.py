@@ -45,8 +45,10 @@ TEXTS = ("abstract", "introduction", "section", "shared_axis", "limitations", "a
 #: What `configuration.py` of a benchmark may define, each a function of its section:
 #: `check(section, config)` yields a sentence per problem, beginning with the key;
 #: `further_models(section)` and `embedders(section)` yield (key below the section, name) of what is
-#: asked beside the `models` and `baselines`; `corpora(section)` yields names of corpora.
-HOOKS = ("check", "further_models", "embedders", "corpora")
+#: asked beside the `models` and `baselines`; `corpora(section)` yields names of corpora;
+#: `given(section, fetched)` yields names of rules whose outputs a release holds as they are,
+#: `fetched` saying whether a corpus is downloaded (scripts/workflow/release/given.py).
+HOOKS = ("check", "further_models", "embedders", "corpora", "given")
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,16 @@ def _key_source_problems(name: str, entry: Section) -> Iterator[str]:
 #: Keys of a roster entry that do not change what its model answers.
 INCIDENTAL = frozenset(
     {
-        *("label", "access", "parameters", "knowledge_cutoff", "price", "shards", "tokenizer"),
-        *("modes", "gpus", "threads", "memory_mb", "concurrency", "requests_per_minute"),
+        *("label", "access", "parameters", "knowledge_cutoff", "licence", "price", "shards"),
+        *(
+            "tokenizer",
+            "modes",
+            "gpus",
+            "threads",
+            "memory_mb",
+            "concurrency",
+            "requests_per_minute",
+        ),
         *("max_attempts", "timeout_seconds", "connect_timeout_seconds", "backoff_seconds"),
         *("longest_backoff_seconds", "longest_wait_seconds", "stop_after_failures"),
         *("api_key_environment", "api_key_file", "gpu_memory_utilization", "expected_model_echo"),
@@ -200,6 +208,8 @@ def _twin_problems(names: Sequence[str], config: Section) -> Iterator[str]:
 def gpus_needed(entry: Section) -> int:
     """GPUs that one process of this model occupies (0 for a remote server or a CPU model)."""
     split, own = int(entry.get("tensor_parallel", 1)), int(entry.get("gpus", 0))
+    if entry["backend"] == "archive":
+        return 0
     if entry["backend"] == "vllm":
         # `gpus: 0` says that it is a build of vLLM for the CPU.
         return 0 if entry.get("gpus") == 0 else split
