@@ -11,10 +11,10 @@ BIN := $(VENV)/bin
 RUN := envs/exclusively.sh $(BIN)/snakemake --configfile $(CONFIG) --cores $(CORES)
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help paper replay ready explain report test test-unit test-vllm test-slurm lint types docs check lock setup setup-dev benchmarks clean
+.PHONY: help paper replay release replay-release ready explain report test test-unit test-vllm test-slurm lint types docs check lock setup setup-dev benchmarks clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:
 	@envs/setup.sh $(VENV) envs/core.lock
@@ -33,6 +33,14 @@ report:
 
 replay: ## run the replay of the published margins into results/replay
 	@$(MAKE) --no-print-directory paper CONFIG=config/replay.yaml
+
+release: setup ## pack the finished run of CONFIG, to be replayed elsewhere: results/release.tar.gz
+	@$(BIN)/python -m scripts.workflow.release build --configfile $(CONFIG)
+
+replay-release: setup ## replay RELEASE=FILE here, without models, and compare every file with it
+	@configuration=$$($(BIN)/python -m scripts.workflow.release unpack "$(RELEASE)") \
+	  && $(MAKE) --no-print-directory paper CONFIG="$$configuration" \
+	  && $(BIN)/python -m scripts.workflow.release compare --configfile $$configuration
 
 ready: setup ## say what CONFIG needs that is not here: keys, models, corpora, TeX, room
 	@$(BIN)/python -m scripts.workflow.check --configfile $(CONFIG)

@@ -16,6 +16,7 @@ from scripts.workflow.job_environment import find_package, tell_terms
 from scripts.workflow.packing import Packing, PackingError
 from scripts.workflow.producers import origins
 from scripts.workflow.provenance import adopt_once, export
+from scripts.workflow.release.given import given_files
 
 find_package(str(workflow.basedir))
 
@@ -43,6 +44,9 @@ RUN = config["run"]
 BENCHMARKS = RUN["benchmarks"]
 FOUND = found()
 MODELS = config["models"]
+
+# Of a replay: the files that its release gives (path to checksum), and how they were made.
+GIVEN, RELEASED = given_files(RUN["release"]) if "release" in RUN else ({}, {})
 
 # Results that came with this checkout bring the record of how they were made.
 if message := adopt_once(RESULTS):
@@ -296,5 +300,7 @@ def origins_of_shown(wildcards, input):
     """How the data of every table (its CSV) and figure (its PDF) is made."""
     stems = [path.removesuffix(".tex") for path in input.shown]
     return origins(
-        workflow, [f"{stem}{form}" for stem in stems for form in (".csv", ".pdf")]
+        workflow,
+        [f"{stem}{form}" for stem in stems for form in (".csv", ".pdf")],
+        RELEASED,
     )

@@ -48,7 +48,7 @@ rule collect_numbers:
     params:
         results=lambda wildcards: RESULTS,
         contexts={name: CONTEXTS[name] for name in NUMBERED},
-        origins=lambda wildcards, input: origins(workflow, input.statistics),
+        origins=lambda wildcards, input: origins(workflow, input.statistics, RELEASED),
         code=code_digest("scripts/publishing/collect_numbers.py"),
     script:
         "../scripts/publishing/collect_numbers.py"

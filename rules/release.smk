@@ -1,9 +1,8 @@
 # The replay of a release (make replay-release): what no archive of answers can make again is taken
 # from it, in place of the rules that made it. docs/release.md.
-from scripts.workflow.release.given import given_files, given_rules
+from scripts.workflow.release.given import given_rules
 
 if "release" in RUN:
-    GIVEN = given_files(RUN["release"])
 
     # A copy each: on a cluster they run where Snakemake runs, instead of queueing.
     localrules:

@@ -20,7 +20,10 @@ def checksum(path: str) -> str | None:
 
 
 class Ledger:
-    """The origins of result files: `origins` maps a path to its `rule` and that rule's `inputs`."""
+    """The origins of result files: `origins` maps a path to its `rule` and that rule's `inputs`.
+
+    `known` may hold checksums of inputs that are not in this checkout (of a release's files).
+    """
 
     def __init__(self, origins: Mapping[str, Mapping[str, Any]], results: Path | str) -> None:
         self._origins = origins
@@ -36,7 +39,10 @@ class Ledger:
         return {
             "rule": origin.get("rule"),
             "sha256": checksum(path),
-            "inputs": {str(name): checksum(str(name)) for name in origin.get("inputs", [])},
+            "inputs": {
+                str(name): checksum(str(name)) or origin.get("known", {}).get(name)
+                for name in origin.get("inputs", [])
+            },
         }
 
     def inside(self, path: str) -> str:

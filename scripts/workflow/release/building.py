@@ -80,7 +80,7 @@ def _below(config: Mapping[str, Any], path: str) -> str:
 def _files(config: Mapping[str, Any], found: contents.Contents) -> dict[str, Content]:
     """Files of the run that the release holds as they are, and the archives of its answers."""
     members: dict[str, Content] = {
-        f"{FILES}/{_below(config, path)}": Path(path) for path in found.given | found.remade
+        f"{FILES}/{_below(config, path)}": Path(path) for path in found.given.keys() | found.remade
     }
     for (model, mode), data in contents.archives(found.answers, found.asked).items():
         members[f"{configuration.RESPONSES}/{model}.{mode}.jsonl"] = data
@@ -128,9 +128,17 @@ def _facts(config: Mapping[str, Any], found: contents.Contents) -> dict[str, Any
         "code": code_digest(),
         "base": sha256_file(BASE),
         "given": sums(found.given),
+        "origins": {path: _origin(job) for path, job in found.given.items()},
         "remade": sums(found.remade),
         "answers": sums(found.answers),
     }
+
+
+def _origin(job: PlannedJob) -> dict[str, Any]:
+    """The rule of a job and its inputs with their checksums; null for a folder."""
+    inputs = sorted(set(job.input))
+    sums = {path: sha256_file(path) if Path(path).is_file() else None for path in inputs}
+    return {"rule": job.rule, "inputs": sums}
 
 
 def tex_version() -> str:

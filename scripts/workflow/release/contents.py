@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ _OF_A_RESPONSE = {"request_id", "backend", "backend_version", "attempts", "finis
 class Contents:
     """Files of a run by what a replay does with them; paths as the plan names them.
 
-    `given` are taken as they are, `remade` are made again, `answers` hold Responses: what their
-    models said is replayed, and they are made again from it. `manifests` tell how it came about.
+    `given` are taken as they are (path to the job that made it), `remade` are made again, `answers`
+    hold Responses: what their models said is replayed, and they are made again from it.
+    `manifests` tell how it came about; `asked` are the models and modes that answered.
     """
 
-    given: set[str] = field(default_factory=set)
+    given: dict[str, PlannedJob] = field(default_factory=dict)
     remade: set[str] = field(default_factory=set)
     answers: set[str] = field(default_factory=set)
     manifests: set[str] = field(default_factory=set)
@@ -52,7 +53,7 @@ def sort_out(
         seen.add(path)
         job = producers.get(path)
         if job is not None and job.rule in given:
-            contents.given.add(path)
+            contents.given[path] = job
         elif path.startswith((FETCHED, f"{results}/models/")):
             raise DataError(
                 f"{path}: needed to replay this run, but it is no part of a release; the rule that "
@@ -61,7 +62,16 @@ def sort_out(
         elif job is not None:
             waiting += _take(job, config, contents)
     contents.manifests |= {path for path in producers if _is_manifest(path, results)}
+    contents.remade = set(_files(contents.remade))
     return contents
+
+
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    """The paths with the files of a folder in its place."""
+    for path in paths:
+        folder = Path(path)
+        inside = [p for p in folder.rglob("*") if p.is_file()] if folder.is_dir() else [folder]
+        yield from map(str, inside)
 
 
 def _is_manifest(path: str, results: str) -> bool:

@@ -33,9 +33,14 @@ def given_rules(config: Mapping[str, Any]) -> list[str]:
     return rules
 
 
-def given_files(release: Path | str) -> dict[str, str]:
-    """Paths below the results, with their SHA-256, that an unpacked release gives."""
+def given_files(release: Path | str) -> tuple[dict[str, str], dict[str, Any]]:
+    """What an unpacked release gives: (paths below the results with their SHA-256, origins).
+
+    Origins map a path to the `rule` that made the file and its `inputs` with their SHA-256, of
+    which this checkout may have none.
+    """
     path = Path(release) / FACTS
     if not path.is_file():
         raise DataError(f"{path}: not there; run.release names a folder in which no release is")
-    return dict(read_json(path)["given"])
+    facts = read_json(path)
+    return dict(facts["given"]), dict(facts["origins"])
