@@ -258,7 +258,11 @@ def job(files: dict[str, Path], folder: Path, judge: str, **params: Any) -> Simp
         input=Named(
             item_files=[files["items"]], responses=[files["responses"]], prompts=PROMPT_FILES
         ),
-        output=Named(judgements=f"{folder}/{judge}.jsonl", manifest=folder / f"{judge}.json"),
+        output=Named(
+            judgements=f"{folder}/{judge}.jsonl",
+            answers=f"{folder}/{judge}.answers.jsonl",
+            manifest=folder / f"{judge}.json",
+        ),
         params=Named(judge=judge, **params),
         wildcards=Named(**RUN),
     )

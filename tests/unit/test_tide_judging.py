@@ -340,7 +340,11 @@ class Workshop:
         out = [str(self.folder / judge / f"{model}.{mode}.jsonl") for model, mode in RUNS]
         return Named(
             input=given,
-            output=Named(judgements=out, manifest=str(self.folder / judge / "manifest.json")),
+            output=Named(
+                judgements=out,
+                answers=str(self.folder / judge / "answers.jsonl"),
+                manifest=str(self.folder / judge / "manifest.json"),
+            ),
             params=Named(judge=judge, runs=RUNS, **params),
         )
 
@@ -400,6 +404,10 @@ def test_a_model_judges_through_its_store(workshop: Workshop, tmp_path: Path) ->
     seats = [row.answers for rows in files for row in rows]
     assert all(seat["reason"] is None for seat in seats)
     assert all(not match["matched"] for seat in seats for match in seat["date_matches"])
+    # Every reply is kept as a Response of its own: a release can replay the judge.
+    replies = read_records(job.output.answers, Response)
+    assert [reply.request_id for reply in replies] == sorted({r.request_id for r in replies})
+    assert {row.raw for rows in files for row in rows if row.raw} == {r.text for r in replies}
     facts = read_json(job.output.manifest)
     assert facts["requests"]["generated"] == 3
     judge_responses.main(job)
