@@ -1,11 +1,7 @@
 # What the run says about the findings of the studies: every claim tested, and the words of the text.
-from scripts.workflow.benchmarks import found as benchmarks_found
-
 # The claims of this project, then those of benchmarks that bring their own.
 CLAIM_FILES = ["paper/claims.yaml"] + [
-    benchmarks_found()[name].parts["claims"]
-    for name in BENCHMARKS
-    if "claims" in benchmarks_found()[name].parts
+    FOUND[name].parts["claims"] for name in BENCHMARKS if "claims" in FOUND[name].parts
 ]
 # What the claims of a benchmark know of the run.
 CLAIM_CONTEXTS = {name: CONTEXTS[name] for name in BENCHMARKS if name in CONTEXTS}
@@ -43,7 +39,7 @@ rule judge_claims:
         results=lambda wildcards: RESULTS,
         contexts=CLAIM_CONTEXTS,
         labels={name: MODELS[name].get("label", name) for name in sorted(MODELS)},
-        titles={name: benchmarks_found()[name].title for name in BENCHMARKS},
+        titles={name: FOUND[name].title for name in BENCHMARKS},
         code=code_digest("scripts/publishing/judge_claims.py"),
     script:
         "../scripts/publishing/judge_claims.py"

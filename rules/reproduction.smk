@@ -1,13 +1,12 @@
 # Measured against published: every figure that the papers print beside the one of this run.
-from scripts.workflow.benchmarks import found as found_benchmarks
 from scripts.workflow.config_files import load_quickly
 
 COMPARED_FOLDER = f"{RESULTS}/reproduction"
 # Benchmark to declaration; a benchmark without one has no comparison.
 COMPARISONS = {
-    name: found_benchmarks()[name].parts["reproduction"]
+    name: FOUND[name].parts["reproduction"]
     for name in BENCHMARKS
-    if "reproduction" in found_benchmarks()[name].parts
+    if "reproduction" in FOUND[name].parts
 }
 DECLARED = {name: load_quickly(Path(path)) for name, path in COMPARISONS.items()}
 PUBLISHED_FOLDER = "data/published"
@@ -90,7 +89,7 @@ rule gather_reproduction:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
-        titles={name: found_benchmarks()[name].title for name in COMPARISONS},
+        titles={name: FOUND[name].title for name in COMPARISONS},
         context=CONTEXTS[BENCHMARKS[0]],
         code=code_digest("scripts/publishing/gather_reproduction.py"),
     script:

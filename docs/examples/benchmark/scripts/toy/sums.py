@@ -51,7 +51,7 @@ def score(item: Item, response: Response) -> dict[str, Any]:
 
     `correct` is None, and counts nowhere, where the model was never asked.
     """
-    numbers = re.findall("[0-9]+", response.text)
+    numbers = re.findall("-?[0-9]+", response.text)
     asked = not (response.error or "").startswith(NOT_RUN)
     return {
         "item_id": item.item_id,
