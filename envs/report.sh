@@ -12,5 +12,7 @@ mkdir -p "$folder"
 # Snakemake leaves coroutines unawaited while it reports, and Python says so for each of them.
 export PYTHONWARNINGS="${PYTHONWARNINGS:-ignore::RuntimeWarning}"
 "$@" --quiet --report "$report.part.html"
+# Its pages link to files beside it.
+python -m scripts.publishing.report_links "$report.part.html" "$folder"
 mv "$report.part.html" "$report"
 echo "report: $report"

@@ -26,7 +26,7 @@ from scripts.publishing.examples import (
     text_cell,
     with_replies,
 )
-from scripts.publishing.layouts import caption
+from scripts.publishing.layouts import answer_link, caption
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK, shorten, visible
 from scripts.records import Item, Response
@@ -105,6 +105,7 @@ def judge_examples(
         stub_align="P{1.2cm}P{1.4cm}",
         size="scriptsize",
         short_caption="Replies and their verdicts",
+        link=(("benchmark", "multitempbench"),),
     )
 
 
@@ -122,6 +123,7 @@ def _row(choice: Choice, item: Item, response: Response, context: Context) -> Ro
         (name, str(score[name])) for name in ("item_id", "judge", "route", "category", "mode")
     )
     words = choice.verdict.replace("_", " ")
+    address = (item.task, str(score["request_id"]), str(score["model"]), str(score["mode"]))
     cells = (
         question_cell(str(item.inputs["question"])),
         text_cell(str(item.gold["answer"]), ANSWER_CHARACTERS),
@@ -131,4 +133,5 @@ def _row(choice: Choice, item: Item, response: Response, context: Context) -> Ro
     )
     form = wording.FORMAT_LABELS.get(str(item.factors["format"]), str(item.factors["format"]))
     stub = (f"{SHORT_TASKS[item.task]}, {form}", context.label(str(score["model"])))
-    return Row(stub, cells, language_name(choice.language))
+    link = answer_link("multitempbench", *address)
+    return Row(stub, cells, language_name(choice.language), link=link)

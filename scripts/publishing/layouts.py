@@ -15,7 +15,7 @@ import pandas as pd
 from scripts.files import DataError
 from scripts.publishing import captions
 from scripts.publishing.captions import NON_THINKING, THINKING, Context, ModelInfo
-from scripts.publishing.tables import Cell, Row, is_missing
+from scripts.publishing.tables import Cell, Link, Row, is_missing
 
 Frames = Mapping[str, pd.DataFrame]
 
@@ -104,9 +104,30 @@ def by_model(
 ) -> list[Row]:
     """One row per model and mode, filled by a function of both."""
     return [
-        Row((model.label,), tuple(fill(model, mode)), block, model.baseline)
+        Row(
+            (model.label,),
+            tuple(fill(model, mode)),
+            block,
+            model.baseline,
+            link=run_link(model, mode),
+        )
         for model, mode, block in blocks(context, modes)
     ]
+
+
+def run_link(model: ModelInfo, mode: str) -> Link:
+    """The answers of a model in a mode, in the explorer."""
+    return (("model", model.key), ("mode", mode))
+
+
+def pair_link(a: tuple[str, str], b: tuple[str, str], pair: str = "only_a") -> Link:
+    """Two runs (model, mode) compared in the explorer; `pair` is a class of its pairs."""
+    return (("a", "|".join(a)), ("b", "|".join(b)), ("pair", pair))
+
+
+def answer_link(benchmark: str, task: str, request: str, model: str, mode: str) -> Link:
+    """One answer in the explorer."""
+    return (("answer", "|".join((benchmark, task, request, model, mode))),)
 
 
 def in_task_order(context: Context, order: Iterable[str]) -> Context:

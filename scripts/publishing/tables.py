@@ -30,6 +30,8 @@ Value = str | int | float | bool | None
 Rank = Literal["", "best", "second"]
 Tint = Literal["", "row", "column", "mixed"]
 Layout = Literal["portrait", "landscape", "long"]
+# What to look at in the explorer: facets of it and their values.
+Link = tuple[tuple[str, str], ...]
 
 # A title with more characters stands on two lines; a table with more columns has narrow gaps.
 LONG_TITLE = 12
@@ -47,6 +49,7 @@ class Cell:
     own order whatever their direction: the tokens of a text. In LaTeX `page` prints the page, and
     `number` the number, of a label instead. In HTML `file` links to a file, named by its path below
     the results directory. A cell with `identifier` breaks its lines inside names, at their joints.
+    In HTML `link` opens the explorer at the answers behind the value.
     """
 
     value: Value = None
@@ -65,6 +68,7 @@ class Cell:
     number: str = ""
     file: str = ""
     identifier: bool = False
+    link: Link = ()
 
     @property
     def printed(self) -> str:
@@ -90,6 +94,7 @@ class Column:
     """A column: its key in the CSV, its title, and the title of the group that it stands in.
 
     `better` says which end of the column is the good one; empty means that it is not ranked.
+    `link` belongs to the links of its cells.
     """
 
     key: str
@@ -97,6 +102,7 @@ class Column:
     group: str = ""
     align: str = "c"
     better: Literal["", "high", "low"] = ""
+    link: Link = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,7 @@ class Row:
 
     `peers` names the rows that it is ranked among inside its block. `repeated` leaves the first
     stub cell out of the LaTeX, where it would repeat the row above. `anchor` is a name to which
-    links can lead.
+    links can lead. `link` belongs to the links of its cells.
     """
 
     stub: tuple[str, ...]
@@ -115,6 +121,7 @@ class Row:
     peers: str = ""
     repeated: bool = False
     anchor: str = ""
+    link: Link = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,8 @@ class Table:
     """A finished table. `stub` names the leading columns; `stub_align` aligns them.
 
     `prose`: its paragraph columns hold our own sentences, whose lines break at spaces only.
+    A table with a `link` has links to the explorer: those of table, column, row and cell together,
+    of which the later ones win, and an empty value takes a facet away.
     """
 
     name: str
@@ -136,6 +145,7 @@ class Table:
     stacked: bool = True
     prose: bool = False
     short_caption: str = field(default="")
+    link: Link = ()
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -144,6 +154,14 @@ class Table:
                     f"table {self.name}: row {row.stub} has {len(row.stub)} + {len(row.cells)} "
                     f"cells, expected {len(self.stub)} + {len(self.columns)}"
                 )
+
+
+def link_of(table: Table, column: Column, row: Row, cell: Cell) -> dict[str, str]:
+    """What a cell opens in the explorer; nothing where the table has no links."""
+    if not table.link or cell.missing:
+        return {}
+    merged = dict((*table.link, *column.link, *row.link, *cell.link))
+    return {facet: value for facet, value in merged.items() if value}
 
 
 # ---- numbers -----------------------------------------------------------------------------------

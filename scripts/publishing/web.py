@@ -11,13 +11,25 @@ import unicodedata
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
+from urllib.parse import urlencode
 
 from scripts import files
 from scripts.publishing.latex import EN_DASH
-from scripts.publishing.tables import Cell, Column, Row, Table, note_letters, write_table
+from scripts.publishing.tables import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    link_of,
+    note_letters,
+    write_table,
+)
 from scripts.publishing.text import visible
 
+# The explorer, seen from results/BENCHMARK/tables.
+_EXPLORER = "../../explorer.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_LINKS = "A value with dots below opens the answers behind it in the explorer."
 _STYLE = """
 body { font: 14px/1.4 "Noto Sans", "DejaVu Sans", Arial, sans-serif; color: #1a1a1a;
   background: #fff; margin: 1.5rem; }
@@ -37,6 +49,8 @@ tr.block:first-child th { border-top: 0; }
 .best { font-weight: 700; } .second { text-decoration: underline; }
 .small { display: block; font-size: 12px; color: #4a4a4a; }
 .row { background: #cfe4f5; } .column { background: #fbe0c3; } .mixed { background: #e6e6e6; }
+td a { color: inherit; text-decoration: underline dotted #767676; text-underline-offset: .2em; }
+td a:focus-visible { outline: 2px solid #0b57a4; }
 p { margin: .4rem 0; max-width: 60rem; font-size: 13px; }
 """
 
@@ -57,6 +71,7 @@ def to_html(table: Table) -> str:
     letters = note_letters(table)
     notes = [f"{EN_DASH}<sup>{letter}</sup> {escape(why)}." for why, letter in letters.items()]
     notes += [escape(note) for note in table.notes]
+    notes += [_LINKS] * bool(table.link)
     lines = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -113,13 +128,13 @@ def _row(table: Table, row: Row, letters: Mapping[str, str]) -> str:
     stub = ["" if row.repeated and i == 0 else text for i, text in enumerate(row.stub)]
     cells = [f'<td class="words">{isolated(text)}</td>' for text in stub]
     cells += [
-        _cell(cell, letters, _kind(column))
+        _cell(cell, letters, _kind(column), link_of(table, column, row, cell))
         for cell, column in zip(row.cells, table.columns, strict=True)
     ]
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _cell(cell: Cell, letters: Mapping[str, str], kind: str) -> str:
+def _cell(cell: Cell, letters: Mapping[str, str], kind: str, link: Mapping[str, str]) -> str:
     if cell.missing:
         return f'<td class="{kind}">{EN_DASH}<sup>{letters[cell.missing]}</sup></td>'
     if cell.pieces:
@@ -133,6 +148,9 @@ def _cell(cell: Cell, letters: Mapping[str, str], kind: str) -> str:
     small = " ".join(escape(part) for part in (cell.interval, cell.detail) if part)
     if small:
         text += f'<span class="small">{small}</span>'
+    if link:
+        address = html.escape(f"{_EXPLORER}#{urlencode(link)}", quote=True)
+        text = f'<a href="{address}" target="_blank">{text}</a>'
     css = f"{kind} {cell.tint}" if cell.tint else kind
     return f'<td class="{css}">{text}</td>'
 

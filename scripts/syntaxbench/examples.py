@@ -17,7 +17,7 @@ from scripts.files import DataError
 from scripts.publishing import captions
 from scripts.publishing.captions import Context, ModelInfo
 from scripts.publishing.examples import NO_ANSWER, no_reply, text_cell, with_replies
-from scripts.publishing.layouts import BLOCKS, in_task_order
+from scripts.publishing.layouts import BLOCKS, answer_link, in_task_order
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK, shorten, visible
 from scripts.records import Item, Response
@@ -106,6 +106,7 @@ def examples(
         stub_align="lP{3.1cm}",
         size="scriptsize",
         short_caption="Examples of replies",
+        link=(("benchmark", "syntaxbench"),),
     )
 
 
@@ -124,7 +125,9 @@ def _row(choice: Choice, item: Item, response: Response) -> Row:
     ids = (("item_id", item.item_id), ("category", category))
     last = Cell(cells[-1].value, cells[-1].text, missing=cells[-1].missing, extra=ids)
     block = f"{choice.model.label}, {BLOCKS[choice.mode].lower()}"
-    return Row((choice.task, question(item)), (*cells[:-1], last), block)
+    address = (choice.task, str(score["request_id"]), choice.model.key, choice.mode)
+    link = answer_link("syntaxbench", *address)
+    return Row((choice.task, question(item)), (*cells[:-1], last), block, link=link)
 
 
 def question(item: Item) -> str:

@@ -24,6 +24,8 @@ from scripts.publishing.layouts import (
     by_model,
     caption,
     in_task_order,
+    pair_link,
+    run_link,
     value_of,
     why_missing,
 )
@@ -31,6 +33,7 @@ from scripts.publishing.readings import readings_table
 from scripts.publishing.tables import (
     Cell,
     Column,
+    Link,
     Row,
     Table,
     absent,
@@ -49,6 +52,19 @@ from scripts.syntaxbench.reading_words import QUESTIONS
 from scripts.syntaxbench.tasks import CONDITIONS, TASKS
 
 ALL_CONDITIONS = (*CONDITIONS, "all")
+
+
+BENCHMARK: Link = (("benchmark", "syntaxbench"),)
+
+
+def _at_headline(context: Context) -> Link:
+    """The answers behind a table at the headline number of demonstrations, in the explorer."""
+    return (*BENCHMARK, ("shots", str(context.headline_shots)))
+
+
+def _of_task(task: str, condition: str = "all") -> Link:
+    """Those to a task, under one condition or all."""
+    return (("task", task), ("condition", "" if condition == "all" else condition))
 
 
 # ---- looking things up -------------------------------------------------------------------------
@@ -146,7 +162,8 @@ def _leaderboard(name: str, mode: str, frames: Frames, context: Context) -> Tabl
             number(value_of(row, "parse_error_rate"), decimal, reason=reason),
             whole(value_of(row, "tasks"), reason=reason),
         )
-        entries.append(Row((model.label,), (macro, *rest), block, model.baseline))
+        link = run_link(model, row_mode)
+        entries.append(Row((model.label,), (macro, *rest), block, model.baseline, link=link))
     columns = (
         Column("macro_ema", "Macro EMA", better="high"),
         Column("valid_response_rate", "VRR"),
@@ -177,6 +194,7 @@ def _leaderboard(name: str, mode: str, frames: Frames, context: Context) -> Tabl
         size="small",
         stacked=False,
         short_caption=f"Leaderboard, {captions.MODE_LABELS[mode]} mode",
+        link=_at_headline(context),
     )
 
 
@@ -287,6 +305,7 @@ def reasoning_mode_case(frames: Frames, context: Context) -> Table:
         stacked=False,
         size="small",
         short_caption="One model in both reasoning modes",
+        link=BENCHMARK,
     )
 
 
@@ -316,13 +335,18 @@ def _case_row(lookup: Lookup, tests: Lookup, model: ModelInfo, task: str, shots:
             number(deltas[0], signed, reason=lost, mark=mark),
             number(deltas[1], signed, reason=lost),
             whole(value_of(test, "b01"), reason=lost),
-            whole(value_of(test, "b10"), reason=lost),
+            replace(whole(value_of(test, "b10"), reason=lost), link=(("pair", "only_b"),)),
             number(
                 value_of(test, "odds_ratio"),
                 _odds_ratio,
                 reason=lost,
                 extra=tuple((name, value_of(test, name)) for name in ("p", "p_exact")),
             ),
+        ),
+        link=(
+            *_of_task(task),
+            ("shots", str(shots)),
+            *pair_link((model.key, NON_THINKING), (model.key, THINKING)),
         ),
     )
 
@@ -354,7 +378,9 @@ def _class_note(lookup: Lookup, model: ModelInfo, task: str, context: Context) -
 def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
     lookup = cells_of(frames)
     columns = tuple(
-        Column(f"{task}.{condition}", condition, task, better="high")
+        Column(
+            f"{task}.{condition}", condition, task, better="high", link=_of_task(task, condition)
+        )
         for task in context.tasks
         for condition in CONDITIONS
     )
@@ -404,6 +430,7 @@ def _main(name: str, mode: str, frames: Frames, context: Context) -> Table:
         ),
         layout="landscape",
         short_caption=f"Accuracy by task and condition, {captions.MODE_LABELS[mode]} mode",
+        link=_at_headline(context),
     )
 
 
@@ -453,12 +480,19 @@ def main_nonthinking(frames: Frames, context: Context) -> Table:
     return _main("main_nonthinking", NON_THINKING, frames, context)
 
 
+def _shot_columns(context: Context) -> tuple[Column, ...]:
+    """A column a task and number of demonstrations."""
+    return tuple(
+        Column(f"{task}.{s}shot", str(s), task, link=(*_of_task(task), ("shots", str(s))))
+        for task in context.tasks
+        for s in context.shots
+    )
+
+
 def shots(frames: Frames, context: Context) -> Table:
     """Table 6: accuracy by number of shots; the best shot of a model and task is bold."""
     lookup = cells_of(frames)
-    columns = tuple(
-        Column(f"{task}.{s}shot", str(s), task) for task in context.tasks for s in context.shots
-    )
+    columns = _shot_columns(context)
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in context.tasks:
@@ -485,6 +519,7 @@ def shots(frames: Frames, context: Context) -> Table:
         tuple(incomplete_note(rows)),
         layout="landscape",
         short_caption="Accuracy by number of demonstrations",
+        link=BENCHMARK,
     )
 
 
@@ -492,7 +527,7 @@ def kappa(frames: Frames, context: Context) -> Table:
     """Table 7: Cohen's kappa with its Landis-Koch band."""
     lookup = cells_of(frames)
     names = [task for task in context.tasks if TASKS[task].core]
-    columns = tuple(Column(task, task, better="high") for task in names)
+    columns = tuple(Column(task, task, better="high", link=_of_task(task)) for task in names)
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in names:
@@ -521,6 +556,7 @@ def kappa(frames: Frames, context: Context) -> Table:
             "parse error counts as a wrong label). Bands after Landis and Koch.",
         ),
         short_caption="Cohen's κ",
+        link=_at_headline(context),
     )
 
 
@@ -554,7 +590,8 @@ def _mcnemar(name: str, mode: str, frames: Frames, context: Context) -> Table:
                 reason = a.missing_mode(mode) or b.missing_mode(mode) or captions.NOT_EVALUATED
                 cells.append(absent(reason))
                 continue
-            cells.append(_pair_cell(pair))
+            link = pair_link((a.key, mode), (b.key, mode))
+            cells.append(replace(_pair_cell(pair), link=link))
         rows.append(Row((a.label,), tuple(cells)))
     sizes = captions.between(int(p["cells"]) for p in found.values() if not is_missing(p["cells"]))
     notes = (
@@ -576,6 +613,7 @@ def _mcnemar(name: str, mode: str, frames: Frames, context: Context) -> Table:
         notes if found else (),
         layout="landscape" if len(models) > 6 else "portrait",
         short_caption=f"Pairwise McNemar tests, {captions.MODE_LABELS[mode]} mode",
+        link=BENCHMARK,
     )
 
 
@@ -606,7 +644,7 @@ def mcnemar_nonthinking(frames: Frames, context: Context) -> Table:
 def kendall(frames: Frames, context: Context) -> Table:
     """Table 10: Kendall's tau over the shot counts and the trajectory's label."""
     lookup = Lookup("kendall", frames["kendall"], ("model", "mode", "task", "condition"))
-    columns = tuple(Column(task, task) for task in context.tasks)
+    columns = tuple(Column(task, task, link=_of_task(task)) for task in context.tasks)
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in context.tasks:
@@ -640,6 +678,7 @@ def kendall(frames: Frames, context: Context) -> Table:
             "p-value is given.",
         ),
         short_caption="Kendall's τ over the number of demonstrations",
+        link=BENCHMARK,
     )
 
 
@@ -647,7 +686,7 @@ def english_random_gap(frames: Frames, context: Context) -> Table:
     """Table 11: English minus random accuracy with chi-square marks."""
     frame = frames["english_random"]
     lookup = Lookup("english_random", frame, ("model", "mode", "task", "shots"))
-    columns = tuple(Column(task, task) for task in context.tasks)
+    columns = tuple(Column(task, task, link=_of_task(task)) for task in context.tasks)
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
         for task in context.tasks:
@@ -686,15 +725,14 @@ def english_random_gap(frames: Frames, context: Context) -> Table:
             "Blue: English is easier; orange: random is easier.",
         ),
         short_caption="English minus random accuracy",
+        link=_at_headline(context),
     )
 
 
 def parse_errors(frames: Frames, context: Context) -> Table:
     """Table 12: parse-error rate with its blank and inference-error parts."""
     lookup = cells_of(frames)
-    columns = tuple(
-        Column(f"{task}.{s}shot", str(s), task) for task in context.tasks for s in context.shots
-    )
+    columns = _shot_columns(context)
     parts = ("blank_rate", "inference_error_rate", "truncated_rate", "unparsable_rate")
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
@@ -732,6 +770,7 @@ def parse_errors(frames: Frames, context: Context) -> Table:
         ),
         layout="landscape",
         short_caption="Parse-error rates",
+        link=(*BENCHMARK, ("outcome", "invalid")),
     )
 
 
@@ -763,6 +802,7 @@ def _delta(name: str, task: str, frames: Frames, context: Context) -> Table:
                     block,
                     model.baseline,
                     repeated=not first,
+                    link=(*run_link(model, mode), *_of_task(task, condition)),
                 )
             )
     return Table(
@@ -777,6 +817,7 @@ def _delta(name: str, task: str, frames: Frames, context: Context) -> Table:
         ("P5, P95: percentiles with linear interpolation; n: valid replies.",),
         layout="long" if len(rows) > 36 else "portrait",
         short_caption=f"Signed error, {task}",
+        link=_at_headline(context),
     )
 
 
@@ -822,6 +863,7 @@ def thinking_cost(frames: Frames, context: Context) -> Table:
         tuple(rows),
         ("Tokens of the reasoning trace as the backend reports them.",),
         short_caption="Accuracy per thinking token",
+        link=_at_headline(context),
     )
 
 
@@ -846,6 +888,7 @@ def _cost_row(task: str, model: ModelInfo, row: Mapping[str, Any] | None, reason
             number(tokens, lambda v: captions.count(round(v)), reason=reason),
             number(value_of(row, "ema_per_reasoning_token"), _ratio, reason=ratio_reason),
         ),
+        link=(*run_link(model, THINKING), *_of_task(task)),
     )
 
 
@@ -893,6 +936,7 @@ def effect_sizes(frames: Frames, context: Context) -> Table:
         ),
         stacked=False,
         short_caption="Largest effect sizes",
+        link=_at_headline(context),
     )
 
 
@@ -905,6 +949,12 @@ def _effect_row(row: Mapping[Any, Any], context: Context) -> Row:
             number(row["p"], p_value),
             number(row["q"], p_value),
         ),
+        link=(
+            *_of_task(str(row["task"])),
+            *pair_link(
+                (str(row["model_a"]), str(row["mode"])), (str(row["model_b"]), str(row["mode"]))
+            ),
+        ),
     )
 
 
@@ -914,7 +964,7 @@ def class_conditional(frames: Frames, context: Context) -> Table:
     names = [t for t in context.tasks if TASKS[t].kind == "binary"]
     measures = (("tpr", "TPR"), ("tnr", "TNR"), ("mcc", "MCC"), ("kappa", "κ"))
     columns = tuple(
-        Column(f"{task}.{key}", title, task, better="high")
+        Column(f"{task}.{key}", title, task, better="high", link=(("task", task),))
         for task in names
         for key, title in measures
     )
@@ -934,6 +984,7 @@ def class_conditional(frames: Frames, context: Context) -> Table:
                     model.baseline,
                     peers=condition,
                     repeated=condition != ALL_CONDITIONS[0],
+                    link=(*run_link(model, mode), _of_task("", condition)[1]),
                 )
             )
     return Table(
@@ -949,6 +1000,7 @@ def class_conditional(frames: Frames, context: Context) -> Table:
         ("MCC: Matthews correlation coefficient; a parse error counts as the wrong label.",),
         layout="long" if len(rows) > 36 else "portrait",
         short_caption="Class-conditional rates",
+        link=_at_headline(context),
     )
 
 

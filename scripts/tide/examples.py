@@ -17,7 +17,7 @@ import pandas as pd
 from scripts.publishing import captions
 from scripts.publishing.captions import Context
 from scripts.publishing.examples import no_reply, text_cell, with_replies
-from scripts.publishing.layouts import caption
+from scripts.publishing.layouts import answer_link, caption
 from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missing
 from scripts.publishing.text import LINE_BREAK
 from scripts.records import Item, Response
@@ -133,6 +133,7 @@ def examples(
         stub_align="P{1.4cm}P{1.4cm}",
         size="scriptsize",
         short_caption="One question in every setting",
+        link=(("benchmark", "tide"),),
     )
 
 
@@ -193,7 +194,9 @@ def _row(
     label, meaning, _ = OUTCOMES[outcome]
     stub = (SETTING_LABELS[str(score["knowledge"])], context.label(str(score["model"])))
     block = f"{label} ({meaning}): {wording.task_label(item.task)}"
-    return Row(stub, (question, gold, reply, Cell(words, words, extra=extra)), block)
+    address = (str(score[name]) for name in ("task", "request_id", "model", "mode"))
+    cells = (question, gold, reply, Cell(words, words, extra=extra))
+    return Row(stub, cells, block, link=answer_link("tide", *address))
 
 
 def _plain(value: Any) -> Any:

@@ -10,10 +10,12 @@ import pandas as pd
 from scripts.publishing import captions
 from scripts.publishing.captions import NON_THINKING, THINKING, Context, ModelInfo
 from scripts.publishing.layouts import BASELINES, value_of, why_flagged
-from scripts.publishing.tables import is_missing
+from scripts.publishing.tables import Link, is_missing
 from scripts.tide.tasks import IDENTIFICATION, TASK_LABELS, TASKS
 
 ALL = "all"
+#: The answers that count, in the explorer: without the second step of perturbation detection.
+ANSWERS: Link = (("benchmark", "tide"), ("step", "answer"))
 WITHOUT_SORTING = "macro_without_sorting"
 SORTING = "event_sorting"
 #: Tables and figures of a benchmark share one name space of labels in the paper.

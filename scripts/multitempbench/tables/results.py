@@ -22,6 +22,7 @@ from scripts.publishing.layouts import (
 from scripts.publishing.tables import (
     Cell,
     Column,
+    Link,
     Row,
     Table,
     is_missing,
@@ -30,12 +31,18 @@ from scripts.publishing.tables import (
     rank_columns,
 )
 
+BENCHMARK: Link = (("benchmark", "multitempbench"),)
 KEYS = ("model", "mode", "language", "task", "format")
 EXTRA = (
     *("n", "questions", "unscored", "not_attempted_rate", "valid_response_rate"),
     "truncated_rate",
 )
 SHORT_TASKS = {"date_arithmetic": "arith.", "time_zone": "zone", "relation": "relation"}
+
+
+def _of(**facets: str) -> Link:
+    """The answers of a cell in the explorer; `all` names no facet."""
+    return tuple((name, "" if value == ALL else value) for name, value in facets.items())
 
 
 def accuracy_of(frames: Frames) -> Lookup:
@@ -100,7 +107,12 @@ def accuracy(frames: Frames, context: Context) -> Table:
     lookup = accuracy_of(frames)
     places = [*wording.languages(context), ALL]
     columns = tuple(
-        Column(place, "Average" if place == ALL else language_name(place), better="high")
+        Column(
+            place,
+            "Average" if place == ALL else language_name(place),
+            better="high",
+            link=_of(language=place),
+        )
         for place in places
     )
 
@@ -123,6 +135,7 @@ def accuracy(frames: Frames, context: Context) -> Table:
         rows,
         (wording.interval_words(context), *truncated_note(rows), *incomplete_note(rows)),
         short_caption="Accuracy by language",
+        link=BENCHMARK,
     )
 
 
@@ -137,9 +150,15 @@ def _by_language(
     lookup = accuracy_of(frames)
     languages = wording.languages(context)
     columns = tuple(
-        Column(f"{language}.{title}", title, language_name(language), better="high")
+        Column(
+            f"{language}.{title}",
+            title,
+            language_name(language),
+            better="high",
+            link=_of(language=language, task=task, format=form),
+        )
         for language in languages
-        for title in places
+        for title, (task, form) in places.items()
     )
 
     def fill(model: ModelInfo, mode: str) -> Iterable[Cell]:
@@ -162,6 +181,7 @@ def _by_language(
         layout="landscape",
         size="scriptsize",
         short_caption=words[1],
+        link=BENCHMARK,
     )
 
 

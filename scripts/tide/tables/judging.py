@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +12,14 @@ import pandas as pd
 from scripts.judging.human_validation import MAXIMA, TOTAL
 from scripts.publishing import captions
 from scripts.publishing.captions import Context
-from scripts.publishing.layouts import Frames, Lookup, caption, check_columns, value_of
+from scripts.publishing.layouts import (
+    Frames,
+    Lookup,
+    caption,
+    check_columns,
+    pair_link,
+    value_of,
+)
 from scripts.publishing.tables import (
     Cell,
     Column,
@@ -190,7 +198,13 @@ def settings_compared(frames: Frames, context: Context) -> Table:
     for a, b in pairs:
         group = f"{SETTING_LABELS[a]} : {SETTING_LABELS[b]}"
         columns += [
-            Column(f"{a}.{b}.counts", f"{SHORT_SETTINGS[a]} : {SHORT_SETTINGS[b]}", group, "r"),
+            Column(
+                f"{a}.{b}.counts",
+                f"{SHORT_SETTINGS[a]} : {SHORT_SETTINGS[b]}",
+                group,
+                "r",
+                link=(("a.knowledge", a), ("b.knowledge", b)),
+            ),
             Column(f"{a}.{b}.q", "q", group, "r"),
         ]
     rows = []
@@ -201,7 +215,9 @@ def settings_compared(frames: Frames, context: Context) -> Table:
             cells = [whole(max(sizes) if sizes else None, reason="not evaluated")]
             cells += [cell for row in found for cell in _counts_and_q(row)]
             name = "All tasks" if task == ALL else wording.task_label(task)
-            rows.append(Row((name,), tuple(cells), label))
+            run = (model.key, mode)
+            link = (*pair_link(run, run), ("task", "" if task == ALL else task))
+            rows.append(Row((name,), tuple(cells), label, link=link))
     return Table(
         named("settings_compared"),
         caption(
@@ -224,6 +240,7 @@ def settings_compared(frames: Frames, context: Context) -> Table:
         layout="long" if len(rows) > 36 else "portrait",
         size="scriptsize",
         short_caption="Settings compared item by item",
+        link=wording.ANSWERS,
     )
 
 
@@ -266,7 +283,9 @@ def models_compared(frames: Frames, context: Context) -> Table:
                     continue
                 forward = lookup.get(knowledge, model.key, mode, other.key, other_mode)
                 back = lookup.get(knowledge, other.key, other_mode, model.key, mode)
-                cells.append(_alone(forward, "b01") if forward else _alone(back, "b10"))
+                cell = _alone(forward, "b01") if forward else _alone(back, "b10")
+                link = pair_link((model.key, mode), (other.key, other_mode))
+                cells.append(replace(cell, link=(*link, ("knowledge", knowledge))))
             rows.append(Row((f"{place} {label}",), tuple(cells), SETTING_LABELS[knowledge]))
     sizes = wording.n_words(frame["n"], "items that both models have a score for")
     return Table(
@@ -286,6 +305,7 @@ def models_compared(frames: Frames, context: Context) -> Table:
         layout="long" if len(rows) > 24 else "portrait",
         size="scriptsize",
         short_caption="Models compared item by item",
+        link=wording.ANSWERS,
     )
 
 

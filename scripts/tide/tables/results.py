@@ -15,6 +15,7 @@ from scripts.publishing.layouts import (
     caption,
     check_columns,
     rows_of,
+    run_link,
     value_of,
     why_missing,
 )
@@ -34,7 +35,7 @@ from scripts.publishing.tables import (
     whole,
 )
 from scripts.tide import wording
-from scripts.tide.tasks import TASKS
+from scripts.tide.tasks import IDENTIFICATION, TASKS
 from scripts.tide.wording import ALL, SETTING_LABELS, SETTINGS, SHORT_TASKS, SORTING, named
 
 KEYS = ("model", "mode", "knowledge", "task")
@@ -104,12 +105,13 @@ def _main_columns() -> tuple[Column, ...]:
     columns = []
     for task in TASKS:
         if task == SORTING:
+            link = (("task", task),)
             columns += [
-                Column(task, "exact", SHORT_TASKS[task], better="high"),
-                Column(f"{task}_graded", "pairs", SHORT_TASKS[task], better="high"),
+                Column(task, "exact", SHORT_TASKS[task], better="high", link=link),
+                Column(f"{task}_graded", "pairs", SHORT_TASKS[task], better="high", link=link),
             ]
         else:
-            columns.append(Column(task, SHORT_TASKS[task], better="high"))
+            columns.append(Column(task, SHORT_TASKS[task], better="high", link=(("task", task),)))
     return (
         *columns,
         Column(ALL, "strict", "Macro average", better="high"),
@@ -126,7 +128,8 @@ def _main_rows(lookup: Lookup, context: Context) -> list[Row]:
             title = SETTING_LABELS[knowledge]
             if model.baseline:
                 title = f"{title}, {BASELINES.lower()}"
-            rows.append(Row((label,), cells, title, model.baseline))
+            link = (*run_link(model, mode), ("knowledge", knowledge))
+            rows.append(Row((label,), cells, title, model.baseline, link=link))
     return rows
 
 
@@ -169,6 +172,7 @@ def main(frames: Frames, context: Context) -> Table:
         layout="long" if len(rows) > LONG else "portrait",
         size="scriptsize",
         short_caption="Strict accuracy by setting and task",
+        link=wording.ANSWERS,
     )
 
 
@@ -179,6 +183,10 @@ _MEASURES: tuple[tuple[str, str, Literal["high", "low"]], ...] = (
     ("specificity", "Spec.", "high"),
     ("identification", "Ident.", "high"),
     ("drop", "Drop", "low"),
+)
+# Answers behind a measure of the second step.
+_STEP = dict.fromkeys(
+    ("identification", "drop"), (("task", IDENTIFICATION), ("step", "explanation"))
 )
 _COUNTS = ("n", "n_perturbed", "true_positive", "false_negative", "false_positive", "true_negative")
 _IDENTIFICATION = ("n_identification", "identification_flagged", "identification_partial")
@@ -216,7 +224,13 @@ def perturbation(frames: Frames, context: Context) -> Table:
     check_columns("perturbation", frame, (*_COUNTS, "detection", "specificity", "drop", "flag"))
     lookup = Lookup("perturbation", frame, ("model", "mode", "knowledge"))
     columns = tuple(
-        Column(f"{knowledge}.{key}", title, SETTING_LABELS[knowledge], better=better)
+        Column(
+            f"{knowledge}.{key}",
+            title,
+            SETTING_LABELS[knowledge],
+            better=better,
+            link=(("knowledge", knowledge), *_STEP.get(key, ())),
+        )
         for knowledge in SETTINGS
         for key, title, better in _MEASURES
     )
@@ -224,7 +238,8 @@ def perturbation(frames: Frames, context: Context) -> Table:
     for model, mode, label in wording.runs(context):
         found = [lookup.get(model.key, mode, knowledge) for knowledge in SETTINGS]
         cells = [cell for row in found for cell in _perturbation_cells(row, model, mode)]
-        rows.append(Row((label,), tuple(cells), wording.block(model), model.baseline))
+        link = run_link(model, mode)
+        rows.append(Row((label,), tuple(cells), wording.block(model), model.baseline, link=link))
     mine = wording.of_models(frame, context)
     return Table(
         named("perturbation"),
@@ -250,6 +265,7 @@ def perturbation(frames: Frames, context: Context) -> Table:
         ),
         size="scriptsize",
         short_caption="Detection and identification of altered statements",
+        link=(*wording.ANSWERS, ("task", "perturbation_detection")),
     )
 
 
@@ -519,13 +535,17 @@ def strict_gap(frames: Frames, context: Context) -> Table:
         Column("strict", "strict", "Macro average, ICL", better="high"),
         Column("partial", "partial", "Macro average, ICL", better="high"),
         Column("icl", "ICL", "Partial − strict (points)", "r"),
-        *(Column(k, SETTING_LABELS[k], "Partial − strict (points)", "r") for k in others),
+        *(
+            Column(k, SETTING_LABELS[k], "Partial − strict (points)", "r", link=(("knowledge", k),))
+            for k in others
+        ),
     )
     rows = []
     for model, mode, label in wording.runs(context):
         cells = _gap_cells(model, mode, lookup.get(model.key, mode, "icl", ALL))
         cells += [_gap_cells(model, mode, lookup.get(model.key, mode, k, ALL))[2] for k in others]
-        rows.append(Row((label,), tuple(cells), wording.block(model), model.baseline))
+        link = run_link(model, mode)
+        rows.append(Row((label,), tuple(cells), wording.block(model), model.baseline, link=link))
     return Table(
         named("strict_gap"),
         caption(
@@ -544,4 +564,5 @@ def strict_gap(frames: Frames, context: Context) -> Table:
             wording.interval_words(context),
         ),
         short_caption="Strict and partial accuracy",
+        link=(*wording.ANSWERS, ("knowledge", "icl")),
     )
