@@ -135,7 +135,9 @@ class Visible(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        assert not any(name.startswith("on") or name in ("src", "href") for name, _ in attrs)
+        assert not any(name.startswith("on") or name == "src" for name, _ in attrs)
+        links = [str(value) for name, value in attrs if name == "href"]
+        assert all(link.startswith("../../explorer.html#") for link in links)
 
     def handle_data(self, data: str) -> None:
         self.text += data

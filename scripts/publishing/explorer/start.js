@@ -283,7 +283,11 @@ class Explorer {
         box.checked = Boolean(chosen?.has(value));
         box.disabled = idle;
         count.textContent = counts ? counts[index][place + 1].toLocaleString("en") : "";
+        // What would leave nothing is not offered.
+        box.parentElement.hidden = counts !== null && !box.checked && counts[index][place + 1] === 0;
       });
+      const group = this.boxes.get(name).chosen.closest("details");
+      group.hidden = !group.querySelector("label:not([hidden])");
     });
   }
 
@@ -332,7 +336,8 @@ class Explorer {
     const item = data.item[row];
     const language = data.items.language[item];
     const names = ["task", ...data.facets.map(({ name }) => name)];
-    const shown = [...new Set(names)].filter((name) => !["benchmark", "outcome", "category", "thread", "source"].includes(name));
+    const left = ["benchmark", "outcome", "category", ...(selection.comparing ? ["model", "mode"] : [])];
+    const shown = [...new Set(names)].filter((name) => !left.includes(name));
     const about = (each) => shown.map((name) => data.label(name, each)).filter(Boolean).join(" · ");
     const title = make("span", { className: "title" }, inline(data.items.title[item], language));
     const signs = (selection.comparing ? entry : [row]).map((each) => {

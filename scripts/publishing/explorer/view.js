@@ -1,13 +1,15 @@
 // What the reader sees. Every text of a model or document becomes a text node, never markup.
 
+// A long text comes in parts: a browser is slow to lay out millions of characters at once.
 const SHOWN_CHARACTERS = 20000;
+const MORE_CHARACTERS = 50000;
 // Control, format, private and unassigned characters, lone surrogates and odd line ends are shown as
 // code points; not those that shape a script (joiners) or mark a direction without hiding anything.
 const HIDDEN = /(?![\n\t\u200c\u200d\u200e\u200f\u061c])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
 const SCRIPTS = [
-  ["ar", /\p{Script=Arabic}/u],
-  ["bn", /\p{Script=Bengali}/u],
-  ["zh", /\p{Script=Han}/u],
+  ["ar", /\p{Script=Arabic}/gu],
+  ["bn", /\p{Script=Bengali}/gu],
+  ["zh", /\p{Script=Han}/gu],
 ];
 
 /** An element with properties and children (nodes or texts). */
@@ -29,10 +31,12 @@ function visible(text) {
   return text.replace(/\r\n/g, "\n").replace(HIDDEN, codePoint);
 }
 
-/** The language of a text: by its script, else that of its item where it is written in Latin. */
+/** The language of a text: of the script of most letters, else its item's if that is in Latin. */
 function languageOf(text, language) {
   const head = text.slice(0, 2000);
-  for (const [code, script] of SCRIPTS) if (script.test(head)) return code;
+  const count = (pattern) => (head.match(pattern) ?? []).length;
+  const latin = count(/\p{Script=Latin}/gu);
+  for (const [code, script] of SCRIPTS) if (count(script) > latin) return code;
   return ["ar", "bn", "zh"].includes(language) ? "en" : language || "en";
 }
 
@@ -42,7 +46,7 @@ function setDirection(node, text, language) {
   return node;
 }
 
-/** A block of foreign text, long ones cut with a button for the rest. */
+/** A block of foreign text; a long one has a button for its next part. */
 function textBlock(text, language, label) {
   if (text === "") return make("p", { className: "empty", textContent: "(empty)" });
   const block = make("pre", { className: "text", tabIndex: 0 });
@@ -51,12 +55,21 @@ function textBlock(text, language, label) {
   setDirection(block, text, language);
   block.append(visible(text.slice(0, SHOWN_CHARACTERS)));
   if (text.length <= SHOWN_CHARACTERS) return block;
-  const count = text.length.toLocaleString("en");
-  const more = make("button", { type: "button", textContent: `Show all ${count} characters` });
+  let shown = SHOWN_CHARACTERS;
+  const more = make("button", { type: "button" });
+  const say = () => {
+    const [part, all] = [shown, text.length].map((count) => count.toLocaleString("en"));
+    more.textContent = `${part} of ${all} characters; show more`;
+  };
+  say();
   more.addEventListener("click", () => {
-    block.textContent = visible(text);
-    more.remove();
-    block.focus();
+    block.append(visible(text.slice(shown, shown + MORE_CHARACTERS)));
+    shown += MORE_CHARACTERS;
+    if (shown < text.length) say();
+    else {
+      more.remove();
+      block.focus();
+    }
   });
   return make("div", {}, block, more);
 }
