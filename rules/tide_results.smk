@@ -30,6 +30,7 @@ TIDE_STATISTICS = [
     "tokens",
     "review",
     "readings",
+    "summary",
 ]
 # What the paper takes from this benchmark.
 CONTEXTS["tide"] = TIDE_CONTEXT
@@ -51,6 +52,7 @@ EXPLORER_ROWS["tide"] = f"{TIDE_FOLDER}/explorer.jsonl"
 localrules:
     tide_compute_dataset,
     tide_compute_retrieval,
+    tide_compute_summary,
     tide_gather_tokens,
     tide_make_table,
     tide_make_examples,
@@ -122,6 +124,34 @@ rule tide_compute_readings:
         code=code_digest("scripts/tide/compute_readings.py"),
     script:
         "../scripts/tide/compute_readings.py"
+
+
+rule tide_compute_summary:
+    """Means over models and ranges that the paper's text speaks of."""
+    input:
+        **{
+            name: f"{TIDE_FOLDER}/statistics/{name}.csv"
+            for name in (
+                "accuracy",
+                "perturbation",
+                "setting_differences",
+                "complexity",
+            )
+        },
+    output:
+        summary=f"{TIDE_FOLDER}/statistics/summary.csv",
+    log:
+        f"{RESULTS}/logs/tide/compute_summary.log",
+    conda:
+        "../envs/core.yaml"
+    resources:
+        mem_mb=growing(2000),
+        runtime=growing(10),
+    params:
+        models=TIDE_MODELS,
+        code=code_digest("scripts/tide/statistics/compute_summary.py"),
+    script:
+        "../scripts/tide/statistics/compute_summary.py"
 
 
 rule tide_compare_systems:

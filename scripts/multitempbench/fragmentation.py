@@ -34,7 +34,10 @@ MEAN_COLUMNS = (
     "token_inflation",
 )
 MDFR_COLUMNS = ("model", "language", "calendar", "tokeniser", "dates", *MEAN_COLUMNS, "flag")
-RELEASED_COLUMNS = ("model", "column", "mdfr_as_published", "sampling_sd", "n", "published")
+RELEASED_COLUMNS = (
+    *("model", "column", "mdfr_as_published", "sampling_sd", "n", "published"),
+    *("published_row", "language", "calendar"),
+)
 ITEM_COLUMNS = ("item_id", "mdfr", "mdfr_as_published")
 
 CELL = ["language", "calendar"]
@@ -176,7 +179,8 @@ def released_frame(
     """`mdfr_as_published.csv`: the released design of each model beside table 4.
 
     `released`: model to its DESIGN_COLUMNS; `table`: the published table 4; `published_rows`: model
-    to the row of the table that is about its tokeniser. DataError for a row that the table lacks.
+    to the row of the table that is about its tokeniser (`published_row`). DataError for a row that
+    the table lacks.
     """
     known = published_columns(table)
     names = {row for row, _ in known}
@@ -191,7 +195,9 @@ def released_frame(
     for model in sorted(released):
         found = released[model].set_index("column")
         for column in [name for name in order if name in found.index]:
-            published = known.get((published_rows.get(model, ""), column))
+            row, (language, calendar) = published_rows.get(model), column.split("_")
             entry = {name: found.loc[column, name] for name in DESIGN_COLUMNS[1:]}
-            rows.append({"model": model, "column": column, "published": published, **entry})
+            entry |= {"published": known.get((row or "", column)), "published_row": row}
+            entry |= {"language": language, "calendar": calendar}
+            rows.append({"model": model, "column": column, **entry})
     return pd.DataFrame.from_records(rows, columns=list(RELEASED_COLUMNS))

@@ -24,7 +24,10 @@ KEYS = frozenset(
 )
 _SELECTING = ("highest", "lowest", "same")
 # What a run lacks, by the column that names it; any other column is called by its own name.
-_LACKS = {"model": "model", "model_a": "model", "model_b": "model", "shots": "number of shots"}
+_LACKS = {
+    **{"model": "model", "model_a": "model", "model_b": "model", "shots": "number of shots"},
+    **{"judge_a": "judge", "judge_b": "judge", "published_row": "tokeniser"},
+}
 
 
 class MissingValueError(Exception):
@@ -95,8 +98,8 @@ class Reader:
     ) -> tuple[pd.DataFrame, Mapping[str, Any]]:
         """The rows that are meant, and the declaration as it reads for them."""
         where = numbers.resolve(wanted.get("where", {}), facts)
-        if wanted.get("all_models"):
-            self._require_models(frame)
+        if models := wanted.get("all_models"):
+            self._require_models(frame if models is True else self._models_of(str(models)))
         found = numbers.select(frame, where)
         if found.empty and "swap" in wanted:
             first, second = wanted["swap"]
@@ -106,6 +109,12 @@ class Reader:
         if found.empty:
             raise MissingValueError(_why_no_row(frame, where))
         return found, wanted
+
+    def _models_of(self, file: str) -> pd.DataFrame:
+        """The file that names the models behind a file that does not."""
+        if file not in self._run.made:
+            raise MissingValueError(f"file not made in this run: {file}")
+        return self._source.frame(file)
 
     def _require_models(self, frame: pd.DataFrame) -> None:
         """The figure is over all models of the paper: some of them alone would be another one."""

@@ -43,7 +43,8 @@ What is `measured`: `file` (below the results directory), `where` and `column` a
 - `swap: [column, column]`: where no row is found, look for the one with the two exchanged; then
   `swapped`, with a `column` and a `sign`, is laid over it;
 - `minus`, `divided_by`: a second such mapping, laid over the first;
-- `all_models: true`: all models that `models` names must be there, for the figure is over them;
+- `all_models: true`: all models that `models` names must be there, for the figure is over them; a
+  file in place of `true`: its models, where the file of the value names none;
 - `fact`: a fact of the run (captions.facts) instead of all that.
 
 `when` maps key columns to a value or a list of values, in own names.

@@ -23,6 +23,7 @@ from scripts.tide.readings import Weighting, compute_readings
 from scripts.tide.retrieval import QUESTION_COLUMNS, summarise
 from scripts.tide.score_table import SCORE_DTYPES, score_table
 from scripts.tide.statistics import analysis, comparisons
+from scripts.tide.statistics.summary import summary_frame
 from scripts.tide.statistics.tokens import SAMPLE_COLUMNS, tokens_frame
 from scripts.tide.tasks import IDENTIFICATION, SETTINGS, TASKS
 
@@ -521,9 +522,13 @@ def frames(kind: str, *, holes: bool = False, both: bool = False) -> dict[str, p
     config = configuration(kind, both=both)
     full = kind != "embedded"
     items = 12 if full else 2
+    found = score_frames(config, scores(config, items, holes=holes))
+    documents = complexity(44 if full else 14)
+    summary = summary_frame({**found, "complexity": documents}, config["tide"]["models"])
     return {
-        **score_frames(config, scores(config, items, holes=holes)),
-        "complexity": complexity(44 if full else 14),
+        **found,
+        "summary": summary,
+        "complexity": documents,
         "parsing": parsing(44 if full else 14),
         "fidelity": fidelity(),
         "two_calendars": two_calendars(40 if full else 5),
