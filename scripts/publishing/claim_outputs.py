@@ -1,9 +1,10 @@
 r"""Verdicts as files: JSON with all that was read, one table in all forms, commands for the text.
 
 The text chooses its words by `\finding{name}{supported}{not supported}{not estimable}` and prints
-`\claimeffect{name}`, `\claiminterval{name}`, `\claimp{name}`, `\claimreason{name}`; how many
-findings of a benchmark have a verdict is `\claimcount{benchmark}{supported}` (or `not supported`,
-`not estimable`, `all`). The commands are in paper/tokensandtime.sty, their values here.
+`\claimeffect{name}`, `\claiminterval{name}`, `\claimp{name}`, `\claimreason{name}`, and the model
+that it is about, or that this is compared with: `\claimsubject{name}`, `\claimrival{name}`. How
+many findings of a benchmark have a verdict is `\claimcount{benchmark}{supported}` (or `not
+supported`, `not estimable`, `all`). The commands are in paper/tokensandtime.sty, their values here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scripts.publishing import captions, tables
-from scripts.publishing.claim_tests import Part
+from scripts.publishing.claim_tests import COUNTED, Part
 from scripts.publishing.claims import NOT_ESTIMABLE, VERDICTS, Claim, Verdict
 from scripts.publishing.latex import EN_DASH, MINUS, escape, escape_prose
 from scripts.publishing.numbers import formats
@@ -39,16 +40,34 @@ def interval(verdict: Verdict) -> str:
     return " to ".join(ends)
 
 
-def to_latex(verdicts: Sequence[Verdict]) -> str:
-    """The file `claims.tex`: the values behind the commands of the text."""
+def models_of(claim: Claim) -> tuple[str, str]:
+    """The one model that a claim is about and the one that it is compared with; else empty."""
+    quantity = claim.parts[0].quantity
+    named = [
+        str(selector[column])
+        for selector in (quantity.where, quantity.minus or {})
+        for column in COUNTED["models"][0]
+        if isinstance(selector.get(column), str) and not str(selector[column]).startswith("$")
+    ]
+    return (*named, "", "")[0], (*named, "", "")[1]
+
+
+def to_latex(verdicts: Sequence[Verdict], labels: Mapping[str, str]) -> str:
+    """The file `claims.tex`: the values behind the commands of the text.
+
+    `labels`: display names of models by key.
+    """
     lines = ["% Written by the workflow from paper/claims.yaml; do not edit."]
     for verdict in verdicts:
+        subject, rival = (labels.get(key, key) for key in models_of(verdict.claim))
         values = {
             "verdict": str(VERDICTS.index(verdict.verdict)),
             "effect": escape(printed(verdict.claim, verdict.effect)),
             "interval": escape(interval(verdict)),
             "p": escape(_p(verdict)),
             "reason": escape_prose(verdict.reason),
+            "subject": escape(subject),
+            "rival": escape(rival),
         }
         lines += [_define(f"{key}@{verdict.claim.name}", text) for key, text in values.items()]
     for benchmark in dict.fromkeys(v.claim.benchmark for v in verdicts):

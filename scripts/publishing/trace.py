@@ -1,14 +1,15 @@
-"""From a number of the paper back to where it comes from.
+"""From a number or a finding of the paper back to where it comes from.
 
-    python -m scripts.publishing.trace MACRO [--results results] [--paper paper] [--whole]
+    python -m scripts.publishing.trace NAME [--results results] [--paper paper] [--whole]
 
-prints the sentences that print the macro, the row and column that it was read from, and every rule
-and file behind that: statistics, scores, responses (with the model, its revision and precision),
-requests, items, down to the files that no rule makes (corpora, prompts, published figures). Beside
-a file stand its SHA-256 as it was recorded, and a warning where it has changed since.
+prints the sentences that print the macro NAME, or that the verdict of the claim NAME chooses, the
+rows and columns that it was read from, and every rule and file behind that: statistics, scores,
+responses (with the model, its revision and precision), requests, items, down to the files that no
+rule makes (corpora, prompts, published figures). Beside a file stand its SHA-256 as it was
+recorded, and a warning where it has changed since.
 
-Sources: `<results>/paper/numbers.json`, written with the paper, and `<results>/provenance.jsonl`,
-written at the end of a run. Nothing is computed again.
+Sources: `<results>/paper/numbers.json` and `claims.json`, written with the paper, and
+`<results>/provenance.jsonl`, written at the end of a run. Nothing is computed again.
 """
 
 from __future__ import annotations
@@ -84,14 +85,17 @@ class Step:
     outputs: tuple[str, ...]
 
 
-def steps(origin: str, provenance: Mapping[str, Made]) -> tuple[list[Step], list[str]]:
-    """The jobs behind a file, nearest first, and the files that no job made.
+def steps(
+    origin: str, provenance: Mapping[str, Made], *further: str
+) -> tuple[list[Step], list[str]]:
+    """The jobs behind one file or several, nearest first, and the files that no job made.
 
     Jobs stand once, at their shortest distance, in the order of rule and outputs.
     """
     jobs: dict[tuple[Any, ...], Step] = {}
     raw: set[str] = set()
-    seen, front, depth = {origin}, [origin], 0
+    origins = {origin, *further}
+    seen, front, depth = set(origins), sorted(origins), 0
     while front:
         here: dict[tuple[Any, ...], list[str]] = {}
         for name in front:
@@ -113,9 +117,11 @@ def steps(origin: str, provenance: Mapping[str, Made]) -> tuple[list[Step], list
     return ordered, sorted(raw)
 
 
-def sentences(macro: str, paper: Path) -> Iterator[str]:
-    """`file, line N: text` for every line of the paper that prints a macro."""
-    pattern = re.compile(rf"\\{re.escape(macro)}(?![A-Za-z@])")
+def sentences(name: str, paper: Path, *, claim: bool = False) -> Iterator[str]:
+    """`file, line N: text` for every line of the paper that prints a macro or names a claim."""
+    word = re.escape(name)
+    command = rf"\\(finding|claim[a-z]+)\{{{word}\}}" if claim else rf"\\{word}(?![A-Za-z@])"
+    pattern = re.compile(command)
     for path in sorted(paper.rglob("*.tex")):
         lines = path.read_text(encoding="utf-8").split("\n")
         for number, line in enumerate(lines, start=1):
@@ -178,35 +184,95 @@ def _files(names: Sequence[str], recorded: Mapping[str, str], whole: bool) -> It
             yield f"{folder}/ … {len(members) - len(shown)} more files like these"
 
 
-def report(
-    macro: str, numbers: Mapping[str, Any], results: Path, paper: Path, *, whole: bool = False
-) -> Iterator[str]:
-    """The lines of the chain. DataError for a macro that the paper does not have."""
-    macros = numbers["macros"]
-    name = macro.removeprefix("\\")
-    if name not in macros:
-        near = difflib.get_close_matches(name, macros, n=1)
+@dataclass(frozen=True)
+class Published:
+    """What a run says in its paper: numbers by macro, claims by name, and where its files are."""
+
+    macros: Mapping[str, Any]
+    claims: Mapping[str, Any]
+    results: Path
+    paper: Path
+
+    @classmethod
+    def read(cls, results: Path, paper: Path) -> Published:
+        """Read numbers.json, and claims.json where the run has one."""
+        folder = results / "paper"
+        macros = read_json(folder / "numbers.json")["macros"]
+        claims = folder / "claims.json"
+        return cls(macros, read_json(claims)["claims"] if claims.is_file() else {}, results, paper)
+
+    @property
+    def seed(self) -> Any:
+        """The seed of the run, where its text has it."""
+        return self.macros.get("Seed", {}).get("value")
+
+
+def report(wanted: str, published: Published, *, whole: bool = False) -> Iterator[str]:
+    """The lines of the chain. DataError for a name that the paper does not have."""
+    name = wanted.removeprefix("\\")
+    if name in published.macros:
+        yield from _of_number(name, published, whole=whole)
+    elif name in published.claims:
+        yield from _of_claim(name, published, whole=whole)
+    else:
+        near = difflib.get_close_matches(name, [*published.macros, *published.claims], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise DataError(f"{macro}: no number of the paper has this name{hint}")
-    entry = macros[name]
+        raise DataError(f"{wanted}: no number or claim of the paper has this name{hint}")
+
+
+def _of_number(name: str, published: Published, *, whole: bool) -> Iterator[str]:
+    entry = published.macros[name]
     yield f"\\{name}   printed {entry['printed']}   value {json.dumps(entry['value'])}"
-    yield "in the text"
-    found = list(sentences(name, paper))
-    yield from (f"  {line}" for line in found or ["nowhere in this version of the text"])
+    yield from _in_the_text(sentences(name, published.paper))
     if entry["file"] == CONFIGURATION:
         yield f"from the configuration of the run: {entry['column']}"
         return
-    origin = f"{results.as_posix()}/{entry['file']}"
     yield "read from"
-    rows = ", ".join(map(str, entry["rows"])) or "none"
-    where = ", ".join(f"{key} = {value}" for key, value in entry["where"].items())
-    yield f"  {origin}, row {rows}, column {entry['column'] or 'none'} ({where or 'all rows'})"
+    yield _place(entry, [entry["column"]], published.results)
     if entry.get("reason"):
         yield f"  no value: {entry['reason']}"
+    yield from _chain([entry["file"]], published, whole=whole)
+
+
+def _of_claim(name: str, published: Published, *, whole: bool) -> Iterator[str]:
+    entry = published.claims[name]
+    yield f"{name}   {entry['verdict']}   {entry['finding']}"
+    yield f"  tested: {'; '.join(entry['tests'])}; correction {entry['correction']}"
+    values = ("effect", "low", "high", "p", "p_adjusted", "units")
+    yield f"  {', '.join(f'{key} {json.dumps(entry[key])}' for key in values)}"
+    if entry["reason"]:
+        yield f"  not estimable: {entry['reason']}"
+    yield f"  published: {entry['published']['value']} ({entry['published']['place']})"
+    yield from _in_the_text(sentences(name, published.paper, claim=True))
+    yield "read from"
+    for reading in entry["read"]:
+        yield _place(reading, reading["columns"], published.results)
+    if entry["read"]:
+        files = [reading["file"] for reading in entry["read"]]
+        yield from _chain(files, published, whole=whole)
+
+
+def _in_the_text(lines: Iterator[str]) -> Iterator[str]:
+    yield "in the text"
+    yield from (f"  {line}" for line in list(lines) or ["nowhere in this version of the text"])
+
+
+def _place(entry: Mapping[str, Any], columns: Sequence[str], results: Path) -> str:
+    """File, rows and columns of a reading, and how the rows were chosen."""
+    rows = ", ".join(map(str, entry["rows"])) or "none"
+    where = ", ".join(f"{key} = {value}" for key, value in entry["where"].items())
+    named = ", ".join(column for column in columns if column) or "none"
+    origin = f"{results.as_posix()}/{entry['file']}"
+    return f"  {origin}, row {rows}, column {named} ({where or 'all rows'})"
+
+
+def _chain(names: Sequence[str], published: Published, *, whole: bool) -> Iterator[str]:
+    """Every rule and file behind result files."""
+    results = published.results
     provenance = read_provenance(results)
-    jobs, raw = steps(origin, provenance)
-    seed = macros.get("Seed", {}).get("value")
-    yield "made by" + (f" (seed {seed})" if seed is not None else "")
+    origins = [f"{results.as_posix()}/{name}" for name in names]
+    jobs, raw = steps(origins[0], provenance, *origins[1:])
+    yield "made by" + (f" (seed {published.seed})" if published.seed is not None else "")
     recorded: dict[str, str] = {}
     for step in jobs:
         recorded |= step.made.input_sha256
@@ -221,16 +287,16 @@ def report(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the chain of one macro."""
+    """Print the chain of one macro or claim."""
     parser = argparse.ArgumentParser(prog="python -m scripts.publishing.trace", description=__doc__)
-    parser.add_argument("macro", help="name of the macro, with or without its backslash")
+    parser.add_argument("name", help="name of a macro (with or without its backslash) or claim")
     parser.add_argument("--results", type=Path, default=Path("results"))
     parser.add_argument("--paper", type=Path, default=Path("paper"))
     parser.add_argument("--whole", action="store_true", help="list every file")
     chosen = parser.parse_args(arguments)
     try:
-        numbers = read_json(chosen.results / "paper" / "numbers.json")
-        for line in report(chosen.macro, numbers, chosen.results, chosen.paper, whole=chosen.whole):
+        published = Published.read(chosen.results, chosen.paper)
+        for line in report(chosen.name, published, whole=chosen.whole):
             print(line)
     except (OSError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)

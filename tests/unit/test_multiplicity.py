@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from scripts.statistics.multiplicity import correct_family
+from scripts.statistics.multiplicity import adjust, correct_family
 
 probability = st.floats(0, 1)
 
@@ -48,3 +48,20 @@ def test_benjamini_and_hochberg_own_example() -> None:
 def test_impossible_p_is_refused() -> None:
     with pytest.raises(ValueError):
         correct_family([0.5, 1.5])
+
+
+@given(st.lists(st.one_of(probability, st.just(float("nan"))), min_size=1, max_size=30))
+def test_adjusted_p_values_equal_statsmodels(p: list[float]) -> None:
+    values = np.asarray(p, dtype=float)
+    inside = ~np.isnan(values)
+    for ours, theirs in (("holm", "holm"), ("bh", "fdr_bh"), ("bonferroni", "bonferroni")):
+        found = adjust(values, ours)
+        assert np.isnan(found[~inside]).all()
+        if inside.any():
+            expected = multipletests(values[inside], method=theirs)[1]
+            assert found[inside] == pytest.approx(expected)
+
+
+def test_an_unknown_correction_is_refused() -> None:
+    with pytest.raises(ValueError, match="sidak"):
+        adjust([0.1], "sidak")
