@@ -10,6 +10,7 @@ supported`, `not estimable`, `all`). The commands are in paper/tokensandtime.sty
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -129,7 +130,9 @@ def build(
 
 def _row(verdict: Verdict, labels: Mapping[str, str], *, grouped: bool) -> Row:
     claim = verdict.claim
-    published = f"{claim.published} ({claim.published_place})"
+    # The hyphen before a digit is a minus sign.
+    value = re.sub(r"(?<!\w)-(?=\d)", MINUS, claim.published)
+    published = f"{value} ({claim.published_place})"
     words = "; ".join(dict.fromkeys(test_words(part) for part in claim.parts))
     named = (("name", claim.name), ("benchmark", claim.benchmark), ("source", claim.source))
     cells = (
@@ -144,8 +147,8 @@ def _row(verdict: Verdict, labels: Mapping[str, str], *, grouped: bool) -> Row:
 
 
 def test_words(part: Part) -> str:
-    """The test of a part for a reader: `mean > 0`, thresholds of shares as they are."""
-    return part.words().replace("_", "-")
+    """The test of a part for a reader: `mean > 0`."""
+    return part.words().replace("_", "-").replace(" -", f" {MINUS}")
 
 
 def _effect(verdict: Verdict) -> Cell:

@@ -114,6 +114,8 @@ class Part:
 
     def words(self) -> str:
         """The test in a few words: `mean > 0`."""
+        if self.kind == "every":
+            return "every row"
         if self.direction == "within":
             return f"{self.kind} within {self.threshold:g} to {self.upper:g}"
         return f"{self.kind} {SIGNS[self.direction]} {self.threshold:g}"
@@ -213,7 +215,7 @@ def evaluate(part: Part, source: Source, around: Surroundings, terms: Terms) -> 
     try:
         rows = _rows(part.quantity, source, around, terms.lacking)
         readings = rows.readings
-        _check_minimum(_counted_rows(part.quantity, rows, source), terms.minimum)
+        _check_minimum(_counted_rows(part.quantity, rows, source), terms.minimum, most=True)
         kept = _with_values(part, rows, source)
         if not part.quantity.counted_in:
             _check_minimum(kept.frame, terms.minimum)
@@ -311,19 +313,24 @@ def _counted_rows(quantity: Quantity, rows: Rows, source: Source) -> pd.DataFram
     return select(frame, dict(quantity.counted_in["where"]))
 
 
-def _check_minimum(frame: pd.DataFrame, minimum: Mapping[str, int]) -> None:
+def _check_minimum(frame: pd.DataFrame, minimum: Mapping[str, int], *, most: bool = False) -> None:
+    """Raise NotEstimableError where rows hold too little.
+
+    `most`: of items the largest cell counts, before cells without a value are left out.
+    """
     for kind, needed in minimum.items():
-        found = _count(frame, kind)
+        found = _count(frame, kind, most=most)
         if found < needed:
-            has = "the smallest cell has" if kind == "items" else "this run has"
+            cell = "largest" if most else "smallest"
+            has = f"the {cell} cell has" if kind == "items" else "this run has"
             number = number_word(found) if found else "none"
             raise NotEstimableError(
                 f"needs at least {counted(needed, COUNTED[kind][1])}; {has} {number}"
             )
 
 
-def _count(frame: pd.DataFrame, kind: str) -> int:
-    """How many things of a kind the rows hold; of items the fewest of any row, of answers all.
+def _count(frame: pd.DataFrame, kind: str, *, most: bool) -> int:
+    """How many things of a kind the rows hold; of items those of one row, of answers all.
 
     A column of that name holds the count itself (`models` of correlations.csv).
     """
@@ -335,7 +342,8 @@ def _count(frame: pd.DataFrame, kind: str) -> int:
     if not columns:
         raise DataError(f"minimum: these rows do not say how many {kind} they have")
     if kind == "items":
-        return int(frame[columns].min().min())
+        each = frame[columns].min(axis=1)
+        return int(each.max() if most else each.min())
     if kind == "answers":
         return int(frame[columns].sum().sum())
     return len({value for column in columns for value in frame[column].dropna()})

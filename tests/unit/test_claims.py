@@ -277,7 +277,7 @@ def test_a_benchmark_outside_the_run_has_no_verdict(tmp_path: Path, source: Sour
         ({"quantity": {"file": "none.csv"}}, "the run has no value of this kind"),
         ({"quantity": {"file": "none.csv"}, "lacking": "nobody asked"}, "nobody asked"),
         ({"minimum": {"models": 5}}, "needs at least five models; this run has four"),
-        ({"minimum": {"items": 101}}, "needs at least 101 items; the smallest cell has 100"),
+        ({"minimum": {"items": 101}}, "needs at least 101 items; the largest cell has 100"),
         ({"minimum": {"answers": 401}}, "needs at least 401 answers; this run has 400"),
         ({"minimum": {"rows": 5}}, "needs at least five values; this run has four"),
         (
