@@ -32,7 +32,8 @@ include: "rules/corpora.smk"
 include: "rules/models.smk"
 
 
-# A benchmark is a folder scripts/NAME with a benchmark.yaml, and rules/NAME.smk: docs/tutorial.md.
+# A benchmark is a folder scripts/NAME with a benchmark.yaml, and rules/NAME.smk:
+# docs/tutorials/add-a-benchmark.md.
 for name in BENCHMARKS:
 
     include: f"rules/{name}.smk"

@@ -4,7 +4,7 @@
   that file: lines that begin with a space or a minus stand in it, once, and are replaced.
 - A block `console` holds commands (`$ `, continued after a backslash) and what they print. Without
   a printed line only the exit status counts; else every line is compared, where `…` stands for any
-  text and a line of `…` alone for any lines.
+  text, a line of `…` alone for any lines, and blanks for any number of them.
 - Every other block is only read.
 """
 
@@ -74,6 +74,11 @@ def commands(text: str) -> list[Command]:
     return out
 
 
+def squeezed(text: str) -> str:
+    """A text whose lines have single blanks within and none around: columns differ in width."""
+    return "\n".join(re.sub(r"[ \t]+", " ", line).strip() for line in text.split("\n"))
+
+
 def as_pattern(shown: list[str]) -> re.Pattern[str]:
     """What the output of a command must look like, with `…` for anything."""
     parts = []
@@ -81,7 +86,7 @@ def as_pattern(shown: list[str]) -> re.Pattern[str]:
         if line.strip() == ANY:
             parts.append(r"(?:.*\n)*?")
         else:
-            parts.append(".*?".join(map(re.escape, line.rstrip().split(ANY))) + r" *\n")
+            parts.append(".*?".join(map(re.escape, squeezed(line).split(ANY))) + "\n")
     return re.compile("".join(parts))
 
 
@@ -111,7 +116,7 @@ def run(command: Command, root: Path, environment: dict[str, str]) -> str:
     if finished.returncode:
         raise PageError(f"$ {command.text}\nends with {finished.returncode}:\n{finished.stdout}")
     output = finished.stdout if finished.stdout.endswith("\n") else finished.stdout + "\n"
-    if command.shown and not as_pattern(command.shown).fullmatch(output):
+    if command.shown and not as_pattern(command.shown).fullmatch(squeezed(output)):
         shown = "\n".join(command.shown)
         raise PageError(f"$ {command.text}\nprints\n{output}\nand the page shows\n{shown}")
     return output

@@ -6,6 +6,7 @@ path in the colour of the text: no script, no font, no request. Its label is the
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
@@ -25,9 +26,11 @@ def svg(tex: str) -> str:
     from matplotlib.textpath import TextPath  # noqa: PLC0415
 
     line = " ".join(tex.split())
+    # mathtext sets every formula as if it stood in a line of text, with small fractions.
+    displayed = re.sub(r"\\frac\b", r"\\dfrac", line)
     try:
         with rc_context({"mathtext.fontset": "stix"}):
-            path = TextPath((0, 0), f"${line}$", size=_POINTS, usetex=False)
+            path = TextPath((0, 0), f"${displayed}$", size=_POINTS, usetex=False)
     except ValueError as error:
         reason = str(error).strip().splitlines()[-1]
         raise FormulaError(f"the formula {line!r} cannot be set: {reason}") from None
