@@ -17,6 +17,7 @@ from scripts.multitempbench.fragmentation import RELEASED_COLUMNS
 from scripts.publishing import numbers, reproduction
 from scripts.publishing.captions import Context, facts
 from scripts.publishing.measured import MissingValueError, Reader, Run
+from scripts.publishing.published_names import read_names
 from scripts.statistics.readings import COLUMNS as READING_COLUMNS
 from scripts.tide.tables.readings import QUESTIONS
 
@@ -102,7 +103,7 @@ def test_facts_are_facts_of_the_run(benchmark: str) -> None:
 def test_every_published_cell_has_a_row_and_a_reason(benchmark: str) -> None:
     """In a run without any statistics nothing is left out: every cell says why it has no value."""
     told = declaration(benchmark)
-    names = reproduction.read_names(ROOT / told["models"])
+    names = read_names(ROOT / told["models"])
     facts_of_run = context(benchmark)
     for name in ("task_count", "model_count", "main_depth", "judge_count", "alias_threshold"):
         facts_of_run.options.setdefault("facts", {}).setdefault(name, 1)
