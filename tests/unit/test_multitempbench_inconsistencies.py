@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from dateutil.relativedelta import relativedelta
 from scipy import stats
 
 from scripts.dates.calendars import days_after, to_hijri, to_lunar
-from scripts.files import read_csv
+from scripts.dates.formats import Options, write
+from scripts.files import DataError, read_csv
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
 
@@ -100,9 +102,40 @@ def test_6_calendar_examples_are_another_day() -> None:
     assert (lunar.month, lunar.day) != (6, 9)
 
 
+def test_6_one_hijri_string_has_two_years_and_neither_is_right() -> None:
+    hijri = to_hijri(date(2034, 10, 10))
+    assert (hijri.day, hijri.month, hijri.year) == (27, 7, 1456)
+    strings = {
+        name: published(name).query("language == 'Arabic' and calendar == 'Hijri'")["string"].item()
+        for name in ("table2", "table8")
+    }
+    # Arabic-Indic digits: 27 Rajab 1441 in one table; day and year changed places in the other.
+    assert strings["table2"].startswith("٢٧ رجب ١٤٤١")
+    assert strings["table8"].startswith("١٤٥٤ رجب ٢٢")
+    assert "27 Rajab 1456 AH" in set(published("table2")["string"])
+
+
+def test_7_an_islamic_month_with_a_gregorian_year_names_no_date() -> None:
+    hybrid = Options(hausa_hybrid=True)
+    assert write(date(2023, 7, 3), "ha", "calendar").text == "15 Zulhijja 1444 AH"
+    assert write(date(2023, 7, 3), "ha", "calendar", hybrid).text == "15 Zulhijja 2023"
+    # In 2008 the first of Muharram fell on 10 January and on 29 December.
+    for day in (date(2008, 1, 10), date(2008, 12, 29)):
+        assert (to_hijri(day).month, to_hijri(day).day) == (1, 1)
+        with pytest.raises(DataError, match="would name"):
+            write(day, "ha", "calendar", hybrid)
+
+
 def test_8_one_figure_is_called_agreement_and_kappa() -> None:
     assert headline("judge_kappa") == headline("human_agreement_A4") == 0.89
     assert headline("n_severity_annotators") == 5 and headline("n_judge_annotators") == 6
+
+
+def test_9_nine_years_and_nine_months_are_two_dates() -> None:
+    """Figure 1: "9 years after 3 October 2021" in English, "watanni 9" (9 months) in Hausa."""
+    day = date(2021, 10, 3)
+    assert day + relativedelta(years=9) == date(2030, 10, 3)
+    assert day + relativedelta(months=9) == date(2022, 7, 3)
 
 
 def test_10_formats_are_four_and_six() -> None:
