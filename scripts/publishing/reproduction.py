@@ -22,9 +22,10 @@ result, with a value or with the reason why there is none. The declaration:
 A quantity:
 
 - `measured`: what stands beside it: a column, or a mapping that is laid over the file's own;
-- `unit`: `percent` (a measured share is multiplied by 100), `share`, `count`, `words`, or any other
-  word; `scale` instead of the unit's; `digits`: decimals in print (default: those of each value as
-  transcribed, which has lost trailing zeros);
+- `unit`: `percent` or, for a difference of two, `points` (a measured share is multiplied by 100),
+  `share`, `difference`, `count`, `words`, or any other word; `scale` instead of the unit's;
+- `digits`: decimals in print (default: those of each value as transcribed, which has lost trailing
+  zeros);
 - `low`, `high`: the columns of the interval of the measured value;
 - `words`: published word to measured value, for `unit: words`; `dash: true`: an empty cell is a
   printed dash, which a value that could not be estimated meets;
@@ -79,7 +80,7 @@ COMPARED, MISSING, NOT_COMPARED = "compared", "missing", "not compared"
 NOT_A_NUMBER = "not published as a number"
 CLOSES, EXCEPTED, OPEN, NEEDLESS = "yes", "excepted", "no", "needless exception"
 WORDS = "words"
-SCALES = {"percent": 100.0}
+SCALES = {"percent": 100.0, "points": 100.0}
 # A published value on the bound of an interval is inside it.
 ROUNDING = 1e-9
 
