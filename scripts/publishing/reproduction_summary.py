@@ -42,8 +42,10 @@ def build(title: str, name: str, frame: pd.DataFrame, context: Context) -> Table
     marks = _marks(frame)
     rows, previous = [], ""
     for key, part in _groups(frame, replayed):
+        # What a source adds in brackets is about the transcription.
         source, quantity, *evidence = key
-        stub = (source.removeprefix(f"{title} "), quantity, *evidence)
+        source = source.removeprefix(f"{title} ").partition(" (")[0]
+        stub = (source, quantity, *evidence)
         rows.append(Row(stub, _cells(part, marks), repeated=source == previous))
         previous = source
     return Table(
