@@ -17,7 +17,7 @@ result, with a value or with the reason why there is none. The declaration:
   - `skip`: rows that are not compared: `reason` and `when`, or `same: [key, key]` (both equal);
   - `exceptions`: figures that are known not to close although margins determine them: `quantity`
     (not with `rows`), `when`, `reason`;
-  - or `not_compared: reason` with `quantities` as a list of columns: nothing of it is compared.
+  - or `not_compared: reason`, with `quantities` as columns and labels: nothing of it is compared.
 
 A quantity:
 
@@ -204,8 +204,9 @@ class _File:
     def _read_quantities(self) -> dict[str, Quantity]:
         """By column; by the value of the key where every row is a quantity of its own."""
         if why := self._entry.get("not_compared"):
-            names = map(str, self._entry["quantities"])
-            return {name: Quantity(name, not_compared=str(why)) for name in names}
+            called = self._entry["quantities"]
+            labels = called if isinstance(called, Mapping) else dict.fromkeys(called, "")
+            return {n: Quantity(n, not_compared=str(why), label=x) for n, x in labels.items()}
         declared = self._entry["rows"] if self._by_row else self._entry["quantities"]
         shared = self._entry.get("measured", {})
         out = {}
