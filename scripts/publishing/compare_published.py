@@ -36,7 +36,7 @@ def main(snakemake: Any) -> None:
     table = reproduction_summary.build(declaration["title"], params.benchmark, frame, run.context)
     files.write_csv(output.csv, frame)
     files.write_text(output.tex, to_latex(table))
-    files.write_text(output.html, to_html(table))
+    files.write_text(output.html, to_html(table, Path(output.csv).name))
 
 
 if "snakemake" in globals():

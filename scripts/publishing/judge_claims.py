@@ -9,6 +9,7 @@ verdict.
 """
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts import files
@@ -37,7 +38,7 @@ def main(snakemake: Any) -> None:
     whole = claim_outputs.build(found, params.titles)
     files.write_json(output.json, claim_outputs.to_json(found))
     files.write_csv(output.csv, to_frame(whole))
-    files.write_text(output.html, to_html(whole))
+    files.write_text(output.html, to_html(whole, Path(output.csv).name))
     files.write_text(output.tex, claim_outputs.to_latex(found, params.labels))
     tables = [claim_outputs.build(found, params.titles, name) for name in params.contexts]
     files.write_text(output.tables, "".join(to_latex(table) for table in tables if table.rows))

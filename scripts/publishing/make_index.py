@@ -5,6 +5,7 @@ input: `numbers` (numbers.json), `shown` (LaTeX files of the tables and figures)
 directory), `origins` (of each shown file's data the rule and its inputs).
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts import files
@@ -26,8 +27,8 @@ def main(snakemake: Any) -> None:
     results = result_index.results_table(shown, ledger)
     files.write_text(output.tex, tables.to_latex(numbers) + tables.to_latex(results))
     files.write_csv(output.csv, result_index.to_frame(macros, shown, ledger))
-    files.write_text(output.html, web.to_html(numbers))
-    files.write_text(output.results_html, web.to_html(results))
+    files.write_text(output.html, web.to_html(numbers, Path(output.csv).name))
+    files.write_text(output.results_html, web.to_html(results, Path(output.csv).name))
 
 
 if "snakemake" in globals():

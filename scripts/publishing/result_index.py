@@ -67,7 +67,9 @@ def _text(text: str) -> Cell:
 
 
 def _name(text: str, file: str = "") -> Cell:
-    return Cell(text, text, identifier=True, file=file)
+    """A name; `file` is what it links to, below the results directory."""
+    # The pages of the index stand in the results directory's folder `paper`.
+    return Cell(text, text, identifier=True, file=f"../{file}" if file else "")
 
 
 def numbers_table(macros: Mapping[str, Mapping[str, Any]]) -> Table:

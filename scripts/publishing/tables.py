@@ -47,8 +47,9 @@ class Cell:
     there is no value (the cell then prints an en dash); `extra` are further raw values that only
     the CSV carries, by column suffix. `pieces` are printed instead of `text`, side by side in their
     own order whatever their direction: the tokens of a text. In LaTeX `page` prints the page, and
-    `number` the number, of a label instead. In HTML `file` links to a file, named by its path below
-    the results directory. A cell with `identifier` breaks its lines inside names, at their joints.
+    `number` the number, of a label instead. In HTML `file` is the address of a file, seen from
+    the page, to which the text links. A cell with `identifier` breaks its lines inside names, at
+    their joints.
     In HTML `link` opens the explorer at the answers behind the value.
     """
 

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from scripts import files
 from scripts.publishing.latex import EN_DASH
@@ -66,12 +66,16 @@ def isolated(text: str) -> str:
     return f"<bdi>{escape(text)}</bdi>" if right_to_left else escape(text)
 
 
-def to_html(table: Table) -> str:
-    """The table as a page: caption, head, body, then the notes."""
+def to_html(table: Table, values: str = "") -> str:
+    """The table as a page: caption, head, body, then the notes.
+
+    `values` is the name of the CSV beside the page, to which it then links.
+    """
     letters = note_letters(table)
     notes = [f"{EN_DASH}<sup>{letter}</sup> {escape(why)}." for why, letter in letters.items()]
     notes += [escape(note) for note in table.notes]
     notes += [_LINKS] * bool(table.link)
+    notes += [f"Values: {_file(values, values)}"] * bool(values)
     lines = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -110,6 +114,11 @@ def _kind(column: Column) -> str:
     return "value" if column.align in ("l", "c", "r") else "words"
 
 
+def _file(address: str, text: str) -> str:
+    """A link to a file, in a window of its own."""
+    return f'<a href="{escape(quote(address))}" target="_blank" rel="noopener">{escape(text)}</a>'
+
+
 def _body(table: Table, letters: Mapping[str, str]) -> list[str]:
     width = len(table.stub) + len(table.columns)
     lines, previous = ["<tbody>"], ""
@@ -140,7 +149,7 @@ def _cell(cell: Cell, letters: Mapping[str, str], kind: str, link: Mapping[str, 
     if cell.pieces:
         bars = '<span class="bar"> | </span>'.join(f"<bdi>{escape(p)}</bdi>" for p in cell.pieces)
         return f'<td class="words" dir="ltr">{bars}</td>'
-    text = isolated(cell.text)
+    text = _file(cell.file, cell.text) if cell.file else isolated(cell.text)
     if cell.rank:
         text = f'<span class="{cell.rank}">{text}</span>'
     if cell.mark:
@@ -158,4 +167,4 @@ def _cell(cell: Cell, letters: Mapping[str, str], kind: str, link: Mapping[str, 
 def write_forms(table: Table, tex: Path | str, csv: Path | str, page: Path | str) -> None:
     """Write a table as LaTeX, as CSV and as a page, each atomically."""
     write_table(table, tex, csv)
-    files.write_text(page, to_html(table))
+    files.write_text(page, to_html(table, Path(csv).name))

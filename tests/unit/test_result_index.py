@@ -135,7 +135,10 @@ def test_the_rule_writes_all_forms_and_the_same_bytes_again(results: Path) -> No
     assert first == {path: Path(path).read_bytes() for path in output.values()}
 
 
-def test_a_page_without_links_needs_no_latex(results: Path) -> None:
+def test_the_page_links_to_the_files(results: Path) -> None:
     ledger = Ledger(ORIGINS, results)
     page = web.to_html(result_index.numbers_table(COLLECTION.to_json(ledger.made)["macros"]))
-    assert "pageof" not in page and "b/statistics/x.csv, row 2, ema" in page
+    assert "pageof" not in page
+    place = "b/statistics/x.csv, row 2, ema"
+    assert f'<a href="../b/statistics/x.csv" target="_blank" rel="noopener">{place}</a>' in page
+    assert page.count("<a ") == 3  # a setting of the run comes from no file

@@ -38,6 +38,15 @@ def test_a_table_without_rows_says_so() -> None:
     assert "<em>no rows</em>" in page(rows=())
 
 
+def test_the_page_links_to_its_values_and_files() -> None:
+    cell = Cell("x", "<x>", file='../a b"/x.csv')
+    table = Table("n", "C", ("S",), (Column("a", "A"),), (Row(("r",), (cell,)),))
+    text = to_html(table, "n.csv")
+    assert '<p>Values: <a href="n.csv" target="_blank" rel="noopener">n.csv</a></p>' in text
+    assert '<a href="../a%20b%22/x.csv" target="_blank" rel="noopener">&lt;x&gt;</a>' in text
+    assert "Values" not in to_html(table)
+
+
 def test_nothing_is_fetched() -> None:
     text = page()
     assert "default-src 'none'" in text
