@@ -24,6 +24,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import small_tokeniser
+
 ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 COPIED = (
@@ -190,6 +192,25 @@ class Project:
             "tokenizer": "none",
             "concurrency": 1,
         }
+
+    def add_model(self, name: str) -> str:
+        """Write the overlay with which a user adds a model to the benchmark; its file's name.
+
+        Less than ten lines. The model brings a tokeniser of its own.
+        """
+        (self.root / "tokenizer.json").write_text(small_tokeniser.description())
+        config = yaml.safe_load((self.root / "config.yaml").read_text())
+        models = ", ".join([*config[self.benchmark]["models"], name])
+        overlay = (
+            f"models:\n  {name}:\n"
+            f"    {{label: {name.title()}, backend: openai, source: {name}, revision: '1',\n"
+            "     precision: float32, modes: [non_thinking], tokenizer: {file: tokenizer.json},\n"
+            f"     base_url: '{self.server.url}', concurrency: 1}}\n"
+            f"{self.benchmark}: {{models: [{models}]}}\n"
+        )
+        assert len(overlay.splitlines()) < 10
+        (self.root / "new_model.yaml").write_text(overlay)
+        return "new_model.yaml"
 
     def edit_config(self, change: Any) -> None:
         path = self.root / "config.yaml"

@@ -24,6 +24,7 @@ from scripts.files import read_csv
 from scripts.multitempbench.scoring import read_scores
 from tests.unit import tiny_models
 from tests.workflow.conftest import CountingServer, Project, as_prompt, environment
+from tests.workflow.model_tables import assert_in_every_table
 
 pytestmark = pytest.mark.workflow
 
@@ -238,23 +239,21 @@ def test_clone_with_results_runs_no_job(project: TimeProject, tmp_path: Path) ->
 
 
 def test_adding_a_model_generates_only_its_answers(project: TimeProject) -> None:
-    def add(config: dict[str, Any]) -> None:
-        config["models"]["second"] = project.model("second")
-        config["multitempbench"]["models"].append("second")
-
     before, judged = project.contents(), project.judged()
-    project.edit_config(add)
-    ran = Counter(project.run())
+    overlay = project.add_model("second")
+    ran = Counter(project.run("--configfile", overlay))
     # The judge reads all runs in one job, and is asked about the new answers alone. The scores of
     # the other runs, which are the rules judge's, are not made again.
     assert project.asked() == {"second": ITEMS, "judge": len(project.judged() - judged)}
     of_model = {"run_model", "judge_by_model", "judge_by_rule", "score_responses"}
+    of_model |= {"measure_fragmentation", "gather_fragmentation"}
     of_scores = {"gather_scores", "compute_accuracy", "compute_correlations", "compare_judges"}
-    of_scores |= {"fit_mixed_effects", "make_table"}
+    of_scores |= {"fit_mixed_effects", "compute_readings", "make_table"}
     assert ran == dict.fromkeys(with_prefix(of_model | of_scores) | {"collect_numbers"}, 1)
     after = project.contents()
     unchanged = ("items/", "requests/", "responses/", "judgements/", "scores/", "states/")
     assert all(before[name] == after[name] for name in before if name.startswith(unchanged))
+    assert_in_every_table(project, overlay, "second", at_least=6)
 
 
 def test_editing_a_language_s_prompt_asks_only_its_items(project: TimeProject) -> None:
@@ -302,7 +301,7 @@ def test_one_more_question_asks_only_its_variants(project: TimeProject) -> None:
 
 def test_editing_the_regression_reruns_what_hangs_on_it(project: TimeProject) -> None:
     project.edit("scripts/statistics/mixed.py", "NEAR_ZERO = 1e-3", "NEAR_ZERO = 2e-3")
-    regression = with_prefix({"fit_mixed_effects", "make_table"})
+    regression = with_prefix({"fit_mixed_effects", "compute_readings", "make_table"})
     assert sorted(project.plan()) == sorted(regression | {"collect_numbers"})
 
 
@@ -312,6 +311,7 @@ def test_editing_the_probes_extracts_no_states(project: TimeProject) -> None:
     planned = Counter(project.plan())
     assert planned.pop("multitempbench_fit_probes") == 2
     after_probes = {"gather_probes", "compute_correlations", "fit_mixed_effects", "make_table"}
+    after_probes |= {"compute_readings"}
     assert planned == dict.fromkeys(with_prefix(after_probes) | {"collect_numbers"}, 1)
 
 

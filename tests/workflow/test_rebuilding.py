@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.workflow.conftest import CountingServer, Project, environment
+from tests.workflow.model_tables import assert_in_every_table
 
 pytestmark = pytest.mark.workflow
 
@@ -72,19 +73,15 @@ def test_clone_with_a_damaged_result_builds_it_again(project: Project, tmp_path:
 
 
 def test_adding_a_model_generates_only_its_answers(project: Project) -> None:
-    def add(config: dict) -> None:
-        config["models"]["second"] = project.model("second")
-        config["syntaxbench"]["models"].append("second")
-
-    before = project.contents()
-    project.edit_config(add)
-    ran = project.run()
+    before, overlay = project.contents(), project.add_model("second")
+    ran = project.run("--configfile", overlay)
     assert project.asked() == {"second": COUNT_REQUESTS + LETTER_REQUESTS}
     assert ran.count("syntaxbench_run_model") == 1
     assert not {"syntaxbench_build_items", "syntaxbench_build_requests"} & set(ran)
     after = project.contents()
     kept = [name for name in before if name.startswith(("items", "requests", "responses/first"))]
     assert kept and all(before[name] == after[name] for name in kept)
+    assert_in_every_table(project, overlay, "second", at_least=15)
 
 
 def test_editing_a_prompt_generates_only_its_task(project: Project) -> None:

@@ -24,6 +24,7 @@ from scripts.files import read_csv, sha256_file
 from scripts.tide.tasks import SETTINGS, TASKS
 from tests.unit import documents_pdfs
 from tests.workflow.conftest import CountingServer, Project, as_prompt, copy_project, run_snakemake
+from tests.workflow.model_tables import assert_in_every_table
 
 pytestmark = pytest.mark.workflow
 
@@ -189,6 +190,7 @@ ANSWERS = {"run_model": 1, "run_ablation": 1, "build_explanations": 1, "run_expl
 SCORES = {"judge_by_program": 2, "judge_by_model": 1, "score_responses": 1, "gather_scores": 1}
 # What hangs on the scores.
 RESULT_RULES = {"compute_accuracy": 1, "compare_systems": 1, "make_table": 1}
+RESULT_RULES |= {"compute_readings": 1}
 
 
 def test_first_run_asks_every_request_once(built: TideProject) -> None:
@@ -236,17 +238,13 @@ def test_clone_with_results_runs_no_job(project: TideProject, tmp_path: Path) ->
 
 
 def test_adding_a_model_asks_only_for_its_answers(project: TideProject) -> None:
-    def add(config: dict[str, Any]) -> None:
-        config["models"]["second"] = project.model("second")
-        config["tide"]["models"].append("second")
-
-    before = project.contents()
-    project.edit_config(add)
-    ran = project.until("scores.parquet")
+    before, overlay = project.contents(), project.add_model("second")
+    ran = Counter(project.run("--configfile", overlay))
     # A judge reads all runs in one job, so all of them are scored again.
-    of_model = {**ANSWERS, **SCORES, "score_responses": 2}
+    of_model = {**ANSWERS, **SCORES, "score_responses": 2, "compare_judges": 1}
+    of_model |= {"measure_tokens": 1, "gather_tokens": 1}
     del of_model["run_ablation"]
-    assert Counter(ran) == with_prefix(**of_model)
+    assert ran == with_prefix(**of_model, **RESULT_RULES) | {"collect_numbers": 1}
     asked = project.asked()
     assert asked.keys() == {"second", "councillor"}
     assert project.prompts_of("second") == project.requests("second")
@@ -254,6 +252,7 @@ def test_adding_a_model_asks_only_for_its_answers(project: TideProject) -> None:
     after = project.contents()
     unchanged = ("items/", "requests/", "responses/answerer/", "judgements/", "scores/")
     assert all(before[name] == after[name] for name in before if name.startswith(unchanged))
+    assert_in_every_table(project, overlay, "second", at_least=7)
 
 
 def test_editing_a_question_pair_asks_only_its_requests(project: TideProject) -> None:
