@@ -105,7 +105,7 @@ def generation(frames: Frames, context: Context) -> Table:
     frame = frames["generation"]
     check_columns("generation", frame, ("task", "kept", "check"))
     kept = frame["kept"].astype(str).str.lower() == "true"
-    check = frame["check"].fillna("").astype(str)
+    check = frame["check"].astype("object").fillna("").astype(str)
     proposed = int((frame["index"] > 0).sum()) if "index" in frame.columns else len(frame)
 
     def counts(mask: pd.Series[bool]) -> tuple[Cell, ...]:
