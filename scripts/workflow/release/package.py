@@ -161,7 +161,8 @@ def _facts(folder: Path) -> dict[str, Any]:
         if not isinstance(entries, dict) or not all(map(_is_entry, entries.items())):
             raise DataError(f"{folder.name}/{FACTS}: {key} must map paths to checksums")
     made = facts.get("origins")
-    if not isinstance(made, dict) or made.keys() != facts["given"].keys():
+    given = {f"{facts.get('results')}/{name}" for name in facts["given"]}
+    if not isinstance(made, dict) or made.keys() != given:
         raise DataError(f"{folder.name}/{FACTS}: origins must tell how every given file was made")
     return dict(facts)
 
