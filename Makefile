@@ -38,6 +38,7 @@ release: setup ## pack the finished run of CONFIG, to be replayed elsewhere: res
 	@$(BIN)/python -m scripts.workflow.release build --configfile $(CONFIG)
 
 replay-release: setup ## replay RELEASE=FILE here, without models, and compare every file with it
+	@$(if $(RELEASE),,$(error say which release: make replay-release RELEASE=path/of/release.tar.gz))
 	@configuration=$$($(BIN)/python -m scripts.workflow.release unpack "$(RELEASE)") \
 	  && $(MAKE) --no-print-directory paper CONFIG="$$configuration" \
 	  && $(BIN)/python -m scripts.workflow.release compare --configfile $$configuration
