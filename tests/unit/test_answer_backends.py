@@ -115,3 +115,43 @@ def test_baselines_answer_every_request(tmp_path: Path) -> None:
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match=r"no file of answers at .*absent"):
         list(ArchiveBackend(spec(tmp_path / "absent"), "thinking").generate(REQUESTS))
+
+
+def test_the_archive_of_a_release_gives_whole_responses(tmp_path: Path) -> None:
+    entry = {"backend": "archive", "source": "x", "modes": ["thinking"]}
+    released = model_spec(
+        "m", {**entry, "archived": {"backend": "vllm"}}, str(tmp_path / "a.jsonl")
+    )
+    assert (released.backend, released.origin) == ("archive", "vllm")
+    said = [
+        Response(
+            *(request.request_id, request.item_id, "m", "thinking", f"text {n}"),
+            finish_reason="length",
+            usage={"prompt": 1, "completion": 2, "reasoning": 1},
+            backend="vllm",
+            backend_version="vllm 1",
+            attempts=3,
+            reasoning="trace",
+            error="HTTP 500" if n == 2 else None,
+        )
+        for n, request in enumerate(REQUESTS)
+    ]
+    backend = ArchiveBackend(released, "thinking")
+    write(tmp_path / "a.jsonl", [response.to_json() for response in reversed(said)])
+    store = ResponseStore(tmp_path / "store.jsonl")
+    run = runner.run(released, "thinking", REQUESTS, store, backend, max_new_tokens=9)
+    assert run.responses == said and run.errors == 1
+    write(tmp_path / "a.jsonl", [said[0].to_json()])
+    with pytest.raises(BackendError, match=r"answers 1 of the 3 requests .* commit"):
+        list(backend.generate(REQUESTS))
+    for change, message in (
+        ({"model": "other"}, "is one of other"),
+        ({"attempts": "3"}, "attempts"),
+    ):
+        write(tmp_path / "a.jsonl", [{**said[0].to_json(), **change}])
+        with pytest.raises(DataError, match=message):
+            list(backend.generate(REQUESTS[:1]))
+    # The archive of a release is no archive of published outputs, and the other way round.
+    write(tmp_path / "a.jsonl", [said[0].to_json()])
+    with pytest.raises(DataError, match="unknown field"):
+        list(ArchiveBackend(spec(tmp_path / "a.jsonl"), "thinking").generate(REQUESTS))

@@ -42,7 +42,9 @@ def facts(given: Mapping[str, bytes], /, **other: Any) -> dict[str, Any]:
         "format": package.FORMAT,
         "results": "results",
         "version": "1",
-        "commit": "abc",
+        "commit": "abcdef0",
+        "base": "0" * 64,
+        "code": "1" * 64,
         "given": {name: package.checksum(data) for name, data in given.items()},
         "origins": {f"results/{name}": {"rule": "made", "inputs": {}} for name in given},
         "remade": {},
@@ -159,6 +161,8 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
         ({"remade": {"../x": "0" * 64}}, "remade must map paths to checksums"),
         ({"answers": {"x": "short"}}, "answers must map"),
         ({"origins": {}}, "origins must tell"),
+        ({"results": "results/../.."}, "results is 'results/../..'"),
+        ({"commit": "\x1b[2J"}, "commit is "),
         ({"given": {"b": "0" * 64}, "origins": {"results/b": {}}}, "gives b, which is not in"),
     ):
         with pytest.raises(DataError, match=message):
@@ -185,7 +189,8 @@ def response(number: int, model: str = "m", **other: Any) -> Response:
 
 
 CONFIG: dict[str, Any] = {
-    "run": {"results": "results"},
+    "run": {"results": "results", "kind": "embedded", "benchmarks": []},
+    "corpora": {},
     "models": {
         "m": {"backend": "vllm", "modes": ["non_thinking"], "label": "M", "source": "org/m"},
         "base": {"backend": "baseline", "modes": ["non_thinking"]},
@@ -419,7 +424,7 @@ def test_the_readme_lists_every_licence_and_what_is_given() -> None:
     assert "| S | org/\\<b\\>x\\|y\\</b\\> | unknown |" in text
     assert "Gemma terms of use |" in text and "own fictional instruments | CC0-1.0" in text
     assert "| tide/retrieval | 2 |" in text and "2 are given" in text
-    assert "`abc`, with changes that are in no commit; the PDF was set with no TeX" in text
+    assert "`abcdef0`, with changes that are in no commit; the PDF was set with no TeX" in text
     config["models"]["smollm2-135m"]["licence"] = "Apache-2.0"
     assert description.licence_of("smollm2-135m", config) == "Apache-2.0"
 
@@ -433,6 +438,56 @@ def test_an_unfinished_run_is_refused() -> None:
         building.refuse_unfinished([PlannedJob("r", ["a", "b"])], ["x", "y"])
     with pytest.raises(DataError, match="pass that release on"):
         building.build({"run": {"release": "results/release"}}, [], Path("unused"))
+
+
+def test_a_finished_run_becomes_a_release(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("LICENSE", "config.yaml", *building.LOCKS):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("text\n")
+    Path("config.yaml").write_text("models: {}\n")
+    Path("CITATION.cff").write_text("version: 0.1.0\n")
+    for path in Path("results/manifests/b").glob("*.json"):
+        path.write_bytes(package.as_json(MANIFEST))
+    monkeypatch.setattr(building, "plan", lambda _, *options: planned() if options else [])
+    monkeypatch.setattr(building, "given_rules", lambda _: ["tokenise", "build_items"])
+    monkeypatch.setattr(command, "load", lambda _: CONFIG)
+    assert command.main(["build"]) == 0
+    told = capsys.readouterr().out
+    assert "a replay makes 6 files again and takes 2 as they are given" in told
+    first = Path("results/release.tar.gz").read_bytes()
+    assert command.main(["build", "--output", "other.tar.gz"]) == 0
+    assert Path("other.tar.gz").read_bytes() == first
+    package.unpack(Path("other.tar.gz"), Path("unpacked"))
+    names = {p.relative_to("unpacked").as_posix() for p in Path("unpacked").rglob("*.*")}
+    assert {
+        *("files/b/tokens.csv", "files/b/pages/1.html", "files/b/responses/base.jsonl"),
+        *("responses/m.non_thinking.jsonl", "manifests/b/base.json", "configuration/replay.yaml"),
+        *("README.md", "CITATION.cff", "croissant.json", "release.json", "locks/core.lock"),
+    } <= names
+    assert not {"files/b/responses/m.jsonl", "manifests/b/m.json"} & names
+    given, origins = given_files("unpacked")
+    assert set(given) == {"b/items.jsonl", "b/tokens.csv"}
+    # What the file was made from is known, though the release does not hold it.
+    made = origins["results/b/tokens.csv"]
+    assert made["rule"] == "tokenise"
+    assert made["inputs"]["results/models/m/w"] == package.checksum(b"x\n")
+    Path("results/b/scores.csv").write_text(f"{finished}\n")
+    assert command.main(["build"]) == 1
+    assert "scores.csv, line 1: the folder of this checkout" in capsys.readouterr().err
+
+
+def test_a_plan_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snakemake = tmp_path / "snakemake"
+    snakemake.write_text("#!/bin/sh\necho rule one:\necho '    output: a, b'\nexit $STATUS\n")
+    snakemake.chmod(0o755)
+    monkeypatch.setattr(building.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setenv("STATUS", "0")
+    assert building.plan(["x.yaml"], "--forceall") == [PlannedJob("one", ["a", "b"])]
+    monkeypatch.setenv("STATUS", "1")
+    with pytest.raises(DataError, match="cannot plan this run:\nrule one"):
+        building.plan([])
 
 
 @pytest.fixture
@@ -455,10 +510,10 @@ def test_a_release_is_unpacked_only_where_it_fits(elsewhere: Path) -> None:
     assert (overlays, warnings) == (["results/release/configuration/replay.yaml"], [])
     building.prepare(released())  # a second time, over its own replay
     Path("scripts/a.py").write_text("2")
-    (warning,) = building.prepare(released(code="old"))[1]
-    assert "the code here is not that of the release (commit abc)" in warning
-    with pytest.raises(DataError, match="git checkout abc"):
-        building.prepare(released(base="0" * 64))
+    (warning,) = building.prepare(released(code="2" * 64))[1]
+    assert "the code here is not that of the release (commit abcdef0)" in warning
+    with pytest.raises(DataError, match="git checkout abcdef0"):
+        building.prepare(released(base="3" * 64))
     shutil.rmtree("results/release")
     Path("results/syntaxbench").mkdir()
     with pytest.raises(DataError, match="results: holds results of this checkout"):
@@ -536,14 +591,14 @@ def test_commands_end_with_a_message(
     elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main(["verify", str(released())]) == 0
-    assert "r.tar.gz: whole; version 1, commit abc" in capsys.readouterr().out
+    assert "r.tar.gz: whole; version 1, commit abcdef0" in capsys.readouterr().out
     assert command.main(["verify", "nowhere"]) == 1
     assert capsys.readouterr().err.startswith("error: nowhere: no such file")
     monkeypatch.setattr(command, "load", lambda _: {"run": {"results": "results"}})
     assert command.main(["compare"]) == 1
     assert "replays no release" in capsys.readouterr().err
     monkeypatch.setattr(building, "refuse_foreign", lambda *_: None)
-    assert command.main(["unpack", str(released(code="old"))]) == 0
+    assert command.main(["unpack", str(released(code="2" * 64))]) == 0
     told = capsys.readouterr()
     assert told.out == "results/release/configuration/replay.yaml\n"
     assert told.err.startswith("warning: the code here")

@@ -27,6 +27,14 @@ SUMS = "SHA256SUMS"
 #: Version of the layout; a release of another one is refused.
 FORMAT = 1
 Content = Path | bytes
+# What single facts must look like: they name folders, and are printed.
+_TEXTS = {
+    "results": r"results(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*",
+    "commit": r"[0-9a-f]{7,64}|None",
+    "version": r"[\w.+-]{1,40}",
+    "base": r"[0-9a-f]{64}",
+    "code": r"[0-9a-f]{64}",
+}
 _SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
@@ -156,6 +164,9 @@ def _facts(folder: Path) -> dict[str, Any]:
             f"{folder.name}/{FACTS}: format {version!r}, this version reads {FORMAT}; "
             "use the version of the project that the release names"
         )
+    for key, pattern in _TEXTS.items():
+        if not re.fullmatch(pattern, str(facts.get(key))):
+            raise DataError(f"{folder.name}/{FACTS}: {key} is {facts.get(key)!r}")
     for key in ("given", "remade", "answers"):
         entries = facts.get(key)
         if not isinstance(entries, dict) or not all(map(_is_entry, entries.items())):
