@@ -19,9 +19,12 @@ import pytest
 import yaml
 
 from scripts.files import DataError, write_records
+from scripts.publishing.origins import Ledger
 from scripts.records import Response
 from scripts.workflow.check import load
+from scripts.workflow.consistency import gpus_needed
 from scripts.workflow.explain import PlannedJob
+from scripts.workflow.producers import origins
 from scripts.workflow.release import __main__ as command
 from scripts.workflow.release import (
     building,
@@ -619,3 +622,27 @@ def test_a_given_file_is_verified_when_it_is_taken(tmp_path: Path) -> None:
         fetch_given.main(job)
     with pytest.raises(DataError, match="in which no release is"):
         given_files(tmp_path)
+
+
+def test_the_index_knows_what_a_given_file_was_made_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results").mkdir()
+    Path("results/tokens.csv").write_text("n\n")
+    Path("here").write_text("1")
+    inputs = {"results/models/m/w": "a" * 64, "here": "b" * 64, "folder": None}
+    released = {"results/tokens.csv": {"rule": "tokenise", "inputs": inputs}}
+    made = origins(SimpleNamespace(rules=[]), ["results/tokens.csv", "other"], released)
+    assert made.keys() == {"results/tokens.csv"}
+    row = Ledger(made, "results").made("tokens.csv")
+    assert row["rule"] == "tokenise"
+    # Of a file that is here, its own checksum; of one that is not, the one of the release.
+    here = package.checksum(b"1")
+    assert row["inputs"] == {"folder": None, "here": here, "results/models/m/w": "a" * 64}
+
+
+def test_an_archive_needs_no_gpu() -> None:
+    entry = {"backend": "vllm", "tensor_parallel": 2, "gpus": 2}
+    assert gpus_needed(entry) == 2
+    assert gpus_needed({**entry, "backend": "archive", "archived": {"backend": "vllm"}}) == 0
