@@ -159,7 +159,7 @@ class Table:
 
 def link_of(table: Table, column: Column, row: Row, cell: Cell) -> dict[str, str]:
     """What a cell opens in the explorer; nothing where the table has no links."""
-    if not table.link or cell.missing:
+    if not table.link or cell.missing or cell.value in (None, ""):
         return {}
     merged = dict((*table.link, *column.link, *row.link, *cell.link))
     return {facet: value for facet, value in merged.items() if value}

@@ -34,6 +34,8 @@ function visible(text) {
 /** The language of a text: of the script of most letters, else its item's if that is in Latin. */
 function languageOf(text, language) {
   const head = text.slice(0, 2000);
+  const latinOnly = /^[\u0000-\u024f]*$/.test(head);
+  if (latinOnly) return ["ar", "bn", "zh"].includes(language) ? "en" : language || "en";
   const count = (pattern) => (head.match(pattern) ?? []).length;
   const latin = count(/\p{Script=Latin}/gu);
   for (const [code, script] of SCRIPTS) if (count(script) > latin) return code;
