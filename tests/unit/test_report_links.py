@@ -1,4 +1,4 @@
-"""Links of the report's tables: what they say, and the script that makes them work in the report."""
+"""Links of the report's tables: what they say, and the script that makes them work there."""
 
 from __future__ import annotations
 
