@@ -7,6 +7,7 @@ benchmarks of the run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,6 +26,8 @@ PLOTTED = {"percent": 1.0, "share": 100.0}
 NOTHING_COMPARED = "nothing is compared"
 NO_INTERVAL = "no interval"
 NO_NUMBERS = "words, not numbers"
+# What a source adds to the place in the paper: how it was transcribed or derived.
+_ADDED = re.compile(r"(?: \(|: ).*", re.DOTALL)
 COLUMNS = (
     Column("figures", "Figures", align="r"),
     Column("compared", "Compared", align="r"),
@@ -42,9 +45,8 @@ def build(title: str, name: str, frame: pd.DataFrame, context: Context) -> Table
     marks = _marks(frame)
     rows, previous = [], ""
     for key, part in _groups(frame, replayed):
-        # What a source adds in brackets is about the transcription.
         source, quantity, *evidence = key
-        source = source.removeprefix(f"{title} ").partition(" (")[0]
+        source = _ADDED.sub("", source.removeprefix(f"{title} "))
         stub = (source, quantity, *evidence)
         rows.append(Row(stub, _cells(part, marks), repeated=source == previous))
         previous = source
