@@ -1,7 +1,8 @@
 """Rule script: the explorer of a run from the rows of its benchmarks.
 
 input: `rows` (a file a benchmark), `template`, `style`, `scripts`, `signpost` (parts of the page);
-output: `page`, `pages` (a folder, empty where one page holds all); params: `run` (kind, seed).
+output: `page`, `pages` (a folder with the pages and their list, `pages.json`;
+no page where one holds all); params: `run` (kind, seed).
 """
 
 from typing import TYPE_CHECKING, Any

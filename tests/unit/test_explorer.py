@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scripts.files import DataError, dump_line, write_records
+from scripts.files import DataError, dump_line, read_json, write_records
 from scripts.publishing import make_explorer
 from scripts.publishing.explorer import pages as module
 from scripts.publishing.explorer.page_files import policy, source
@@ -76,7 +76,7 @@ def test_a_page_holds_what_the_rows_say(tmp_path: Path) -> None:
     assert index["prompts"]["messages"] == [[["system", 0], ["user", 1]]] * 4
     assert [entry[0] for entry in found["answer-0"]] == ['{"result": 5}'] * 4
     assert index["items"]["gold"] == ["5", "7"] and index["chunks"] == [0, 4]
-    assert not list((tmp_path / "explorer").iterdir())
+    assert [path.name for path in (tmp_path / "explorer").iterdir()] == ["pages.json"]
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
@@ -116,7 +116,9 @@ def test_long_runs_are_cut_into_chunks_and_pages(
     one, two = write(tmp_path / "one.jsonl", many(240)), tmp_path / "two.jsonl"
     write(two, [header("other", "Other"), item("a"), prompt("a"), answer("a")])
     page = build(tmp_path, one, two, limit=20_000)
-    names = sorted(path.name for path in (tmp_path / "explorer").iterdir())
+    names = sorted(path.name for path in (tmp_path / "explorer").glob("*.html"))
+    listed = read_json(tmp_path / "explorer" / "pages.json")
+    assert sorted(each["file"] for each in listed) == [f"explorer/{name}" for name in names]
     assert names == ["other.html", *(f"trial.task-{n}.html" for n in range(6))]
     sign = blocks(page)["index"]
     assert sign["answers"] == 241 and sum(each["answers"] for each in sign["pages"]) == 241

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from scripts.files import atomic_write
+from scripts.files import atomic_write, write_json
 from scripts.publishing.explorer.pages import PageBuilder, pack, totals
+
+#: The list of pages in their folder, which is therefore never empty: archives may drop such ones.
+LIST = "pages.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ def write_pages(
         builder = pages.get((), PageBuilder())
         with atomic_write(page, "wb") as handle:
             write_page(handle, assets, assets.script, title, builder.blocks(note))
+        write_json(Path(folder) / LIST, [])
         return [_words(Path(page), (), builder)]
     said, entries = [], []
     for key, builder in pages.items():
@@ -110,6 +114,7 @@ def write_pages(
                 "bytes": path.stat().st_size,
             }
         )
+    write_json(Path(folder) / LIST, entries)
     items, answers = totals(pages.values())
     content = {"note": note, "items": items, "answers": answers, "pages": entries}
     with atomic_write(page, "wb") as handle:
