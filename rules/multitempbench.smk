@@ -20,6 +20,7 @@ rule multitempbench_curate_questions:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        language_files=language_parts("names", "writing"),
         sources={name: ordered(config["corpora"][name]) for name in MTB_SOURCES},
         quota=ordered(MTB["quota"]),
         curation=ordered(MTB["curation"]),
@@ -51,6 +52,10 @@ rule multitempbench_translate_questions:
         mem_mb=growing(lambda wildcards: loading_memory(translator_gpus(wildcards))),
         runtime=growing(720),
     params:
+        language_files=lambda wildcards: content_digest(
+            ["names", "translation"], [wildcards.language]
+        ),
+        known_questions=translated_questions(),
         language=lambda wildcards: wildcards.language,
         method=MTB["translation"]["method"],
         name=MTB_TRANSLATOR,
@@ -90,6 +95,7 @@ rule multitempbench_build_items:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        language_files=language_parts("names", "writing", "answers"),
         task=lambda wildcards: wildcards.task,
         languages=MTB_LANGUAGES,
         formats=MTB["formats"],
@@ -103,9 +109,6 @@ rule multitempbench_build_requests:
     """One prompt per item, in the item's language, the same for every model."""
     input:
         item_files=f"{MTB_FOLDER}/items/{{task}}.jsonl",
-        prompts=expand(
-            "scripts/multitempbench/prompts/{language}.yaml", language=MTB_LANGUAGES
-        ),
     output:
         requests=f"{MTB_FOLDER}/requests/{{task}}.jsonl",
     log:
@@ -116,6 +119,8 @@ rule multitempbench_build_requests:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        languages=MTB_LANGUAGES,
+        language_files=language_parts("answers", "prompt"),
         decoding=narrow(MTB["decoding"], "temperature", "top_p", "repetition_penalty"),
         code=code_digest("scripts/multitempbench/build_requests.py"),
     script:
@@ -137,6 +142,7 @@ rule multitempbench_build_baseline_answers:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        language_files=language_parts("names", "writing", "answers", "prompt"),
         baseline=lambda wildcards: MODELS[wildcards.model]["source"],
         calendars=ordered(MTB["calendars"]),
         seed=RUN["seed"],
@@ -212,9 +218,6 @@ rule multitempbench_judge_by_rule:
             task=MTB_TASKS,
             allow_missing=True,
         ),
-        prompts=expand(
-            "scripts/multitempbench/prompts/{language}.yaml", language=MTB_LANGUAGES
-        ),
     output:
         judgements=f"{MTB_FOLDER}/judgements/date_judge/{{model}}.{{mode}}.jsonl",
     log:
@@ -225,6 +228,10 @@ rule multitempbench_judge_by_rule:
         mem_mb=growing(2000),
         runtime=growing(60),
     params:
+        languages=MTB_LANGUAGES,
+        language_files=all_language_parts(
+            "writing", "reading", "answers", "replies", "prompt"
+        ),
         judge="date_judge",
         code=code_digest("scripts/multitempbench/judge_responses.py"),
     script:

@@ -1,5 +1,11 @@
-# What the rules of MultiTempBench share: its files, its models.
+# What the rules of MultiTempBench share: its files, its models, its languages.
+from scripts.dates.language_files import codes, content_digest, load_language
+from scripts.dates.language_files import language_file
+from scripts.multitempbench.configuration import sized
+
 MTB = config["multitempbench"]
+# What the configuration does not say of a language stands in the language's file.
+MTB["languages"] = sized(MTB["languages"])
 MTB_FOLDER = f"{RESULTS}/multitempbench"
 MTB_LANGUAGES = sorted(MTB["languages"])
 MTB_TASKS = sorted(MTB["quota"])
@@ -30,14 +36,27 @@ wildcard_constraints:
     language=one_of(MTB_LANGUAGES),
 
 
+def language_parts(*parts):
+    """A digest of what a rule reads of the files of the run's languages, by code."""
+    return content_digest(parts, MTB_LANGUAGES)
+
+
+def all_language_parts(*parts):
+    """The same of every file: free text, such as a reply, may be in any language that has one."""
+    return content_digest(parts, codes())
+
+
+def translated_questions():
+    """Ids of the questions that the run's languages have a translation of: corrections may name these."""
+    files = [load_language(language_file(code)) for code in MTB_LANGUAGES]
+    return sorted({name for language in files for name in language.translations})
+
+
 def translator_inputs(wildcards):
     """What the configured translator reads besides the questions."""
-    # The shipped file also tells which questions exist that a correction may name.
-    shipped = {"shipped": MTB["translation"]["file"]}
     if MTB_TRANSLATOR is None:
-        return shipped
-    mode = MODELS[MTB_TRANSLATOR]["modes"][0]
-    return {**shipped, **backend_inputs(MTB_TRANSLATOR, mode)}
+        return {}
+    return backend_inputs(MTB_TRANSLATOR, MODELS[MTB_TRANSLATOR]["modes"][0])
 
 
 def translator_gpus(wildcards):

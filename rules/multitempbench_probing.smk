@@ -5,7 +5,6 @@ rule multitempbench_extract_states:
     """One forward pass per sentence: the states of all layers at the tokens of interest."""
     input:
         weights=weights_of,
-        templates="scripts/probing/templates.yaml",
     output:
         states=f"{MTB_FOLDER}/states/{{model}}.safetensors",
         index=f"{MTB_FOLDER}/states/{{model}}.jsonl",
@@ -24,6 +23,7 @@ rule multitempbench_extract_states:
         mem_mb=growing(lambda wildcards: memory_of(wildcards.model)),
         runtime=growing(240),
     params:
+        language_files=language_parts("writing", "probe"),
         benchmark="multitempbench",
         name=lambda wildcards: wildcards.model,
         entry=lambda wildcards: answering(wildcards.model),

@@ -72,6 +72,7 @@ rule multitempbench_compute_accuracy:
         mem_mb=growing(3000),
         runtime=growing(30),
     params:
+        language_files=language_parts("names"),
         modes={name: MODELS[name]["modes"] for name in MTB_MODELS + MTB_BASELINES},
         languages=MTB_LANGUAGES,
         tasks=MTB_TASKS,
@@ -101,6 +102,7 @@ rule multitempbench_compute_correlations:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        language_files=language_parts("names"),
         models=MTB_MODELS,
         languages=MTB_LANGUAGES,
         tasks=MTB_TASKS,
@@ -260,6 +262,7 @@ rule multitempbench_make_table:
         mem_mb=growing(1000),
         runtime=growing(10),
     params:
+        language_files=language_parts("names", "writing"),
         context=MTB_CONTEXT,
         code=code_digest("scripts/multitempbench/make_table.py"),
     script:
@@ -303,6 +306,7 @@ rule multitempbench_make_judge_examples:
         mem_mb=growing(3000),
         runtime=growing(10),
     params:
+        language_files=language_parts("names", "writing"),
         context=MTB_CONTEXT,
         code=code_digest("scripts/multitempbench/make_judge_examples.py"),
     script:
@@ -337,6 +341,7 @@ rule multitempbench_make_figure:
         mem_mb=growing(1500),
         runtime=growing(10),
     params:
+        language_files=language_parts("names", "writing"),
         context=MTB_CONTEXT,
         code=code_digest("scripts/multitempbench/make_figure.py"),
     script:
@@ -359,6 +364,7 @@ rule multitempbench_export_dataset:
         mem_mb=growing(2000),
         runtime=growing(10),
     params:
+        language_files=language_parts("names"),
         corpora={name: ordered(config["corpora"][name]) for name in MTB_SOURCES},
         languages=MTB_LANGUAGES,
         seed=RUN["seed"],
@@ -395,6 +401,7 @@ rule multitempbench_gather_explorer_rows:
         mem_mb=growing(3000),
         runtime=growing(60),
     params:
+        language_files=language_parts("names"),
         judges=MTB["judging"]["judges"],
         runs=[list(run) for run in MTB_RUNS],
         code=code_digest("scripts/multitempbench/gather_explorer_rows.py"),

@@ -17,6 +17,7 @@ rule multitempbench_measure_fragmentation:
         mem_mb=growing(2000),
         runtime=growing(30),
     params:
+        language_files=all_language_parts("writing"),
         entry=lambda wildcards: narrow(
             MODELS[wildcards.model], "source", "revision", "tokenizer"
         ),
@@ -75,6 +76,7 @@ rule multitempbench_measure_examples:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        language_files=all_language_parts("names", "writing"),
         model=MTB["analyses"]["examples"],
         entry=narrow(
             MODELS[MTB["analyses"]["examples"]], "source", "revision", "tokenizer"
@@ -105,6 +107,7 @@ rule multitempbench_calibrate_weights:
         mem_mb=growing(2000),
         runtime=growing(20),
     params:
+        language_files=all_language_parts("names", "writing"),
         entry=narrow(
             MODELS[MTB["analyses"]["examples"]], "source", "revision", "tokenizer"
         ),

@@ -1,22 +1,25 @@
-"""The written forms of a date: five languages, four forms each, and the strict way back.
+"""The written forms of a date: four in every language, and the strict way back.
 
-Every form is one row of `_FORMS`: literals and fields. `write` fills the fields, `read` turns the
-same row into a pattern, and accepts a text only if `write` makes exactly that text of the day it
-found. So a text that is read is a text that is written. Source: MultiTempBench, table 1 and
-appendix A.1; docs/dates.md lists where the paper contradicts itself and what was chosen.
+A form is a pattern in the language's file; here it is a row of literals and fields. `write` fills
+the fields, `read` turns the same row into a regular expression, and accepts a text only if `write`
+makes exactly that text of the day it found. So a text that is read is a text that is written.
+Source: MultiTempBench, table 1 and appendix A.1; docs/dates.md lists where the paper contradicts
+itself and what was chosen.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 
-from scripts.dates import calendars, languages
+from scripts.dates import calendars, signs
 from scripts.dates.calendars import CalendarRangeError, NoSuchDateError, OutsideHijriRange
-from scripts.dates.languages import FORMATS, LANGUAGES, LEFT_TO_RIGHT_MARK
+from scripts.dates.language_files import Form, Language, LanguageError, named
+from scripts.dates.languages import LANGUAGES
+from scripts.dates.signs import FORMATS
 from scripts.files import DataError
 
 
@@ -77,14 +80,18 @@ class _Field:
 _Row = tuple[str | _Field, ...]
 
 
-def _number(name: str, pattern: str, width: int = 0) -> _Field:
-    return _Field(name, lambda p: f"{getattr(p, name):0{width}d}", pattern, int)
-
-
-def _arabic_number(name: str, most: int) -> _Field:
-    digits = languages.ARABIC_INDIC_DIGITS
-    pattern = f"[{digits}]{{1,{most}}}"
-    return _Field(name, lambda p: languages.arabic_indic(getattr(p, name)), pattern, int)
+def _number(name: str, width: int = 0, digits: str = "ascii") -> _Field:
+    """A number in a set of digits, padded to a width; without one of as many digits as it has."""
+    signs_of = signs.DIGITS[digits]
+    written = str.maketrans(signs.ASCII_DIGITS, signs_of)
+    back = str.maketrans(signs_of, signs.ASCII_DIGITS)
+    most = 4 if name == "year" else 2
+    return _Field(
+        name,
+        lambda p: f"{getattr(p, name):0{width}d}".translate(written),
+        f"[{signs_of}]{{{width}}}" if width else f"[{signs_of}]{{1,{most}}}",
+        lambda text: int(text.translate(back)),
+    )
 
 
 def _named(names: Iterable[str], name: str = "month") -> _Field:
@@ -100,64 +107,94 @@ def _named(names: Iterable[str], name: str = "month") -> _Field:
     )
 
 
-def _month(code: str, calendar: str = "gregorian", spelling: int = 0) -> _Field:
-    spellings = LANGUAGES[code].months(calendar)
+def _month(language: Language, calendar: str, spelling: int = 0) -> _Field:
+    spellings = language.months(calendar)
     return _named(each[min(spelling, len(each) - 1)] for each in spellings)
 
 
-_YEAR = _number("year", "[0-9]{1,4}")
-_YEAR4 = _number("year", "[0-9]{4}", 4)
-_MONTH = _number("month", "[0-9]{1,2}")
-_MONTH2 = _number("month", "[0-9]{2}", 2)
-_DAY = _number("day", "[0-9]{1,2}")
-_DAY2 = _number("day", "[0-9]{2}", 2)
-_ORDINAL_DAY = _named(map(languages.english_ordinal, range(1, 32)), "day")
-_ARABIC_DAY = _arabic_number("day", 2)
-_ARABIC_YEAR = _arabic_number("year", 4)
-_CHINESE_YEAR = _Field(
-    "year",
-    lambda p: languages.chinese_digits(p.year),
-    f"[{languages.CHINESE_DIGITS}]{{1,4}}",
-    lambda text: languages.chinese_number(text) or 0,
-)
-_LUNAR_DAY = _named(map(languages.lunar_day, range(1, 31)), "day")
+def _short_month(language: Language) -> _Field:
+    short = language.abbreviations or ((),) * 12
+    pairs = zip(short, language.gregorian_months, strict=True)
+    return _named((abbreviated or full)[0] for abbreviated, full in pairs)
+
+
+_LUNAR_DAY = _named(map(signs.lunar_day, range(1, 31)), "day")
 _LEAP = _Field("leap", lambda p: "闰" if p.leap else "", "闰?", len)
+_PLACE = re.compile(r"\{(year|month|day|leap)(?::([a-z_]+|\d))?\}")
+#: How a field of a pattern may be written, besides as a number of so many digits.
+STYLES: tuple[str, ...] = ("month:name", "month:short", "month:each_name", "month:numeral")
+STYLES += ("day:ordinal", "day:numeral", "day:lunar")
 
-_ISO: _Row = (_YEAR4, "-", _MONTH2, "-", _DAY2)
-_SLASH: _Row = (_DAY2, "/", _MONTH2, "/", _YEAR4)
-_MARK = LEFT_TO_RIGHT_MARK
-_GERMAN_CALENDAR: _Row = (_DAY2, ". ", _month("de"), " des Jahres ", _YEAR)
 
-_FORMS: dict[tuple[str, str], _Row] = {
-    ("ar", "iso"): (_MARK, *_ISO, _MARK),
-    ("ar", "slash"): _SLASH,
-    ("ar", "long"): (_ARABIC_DAY, " ", _month("ar"), " ", _ARABIC_YEAR),
-    ("ar", "calendar"): (_ARABIC_DAY, " ", _month("ar", "hijri"), " ", _ARABIC_YEAR, " هـ"),
-    ("zh", "iso"): _ISO,
-    ("zh", "slash"): _SLASH,
-    ("zh", "long"): (_YEAR, "年", _MONTH2, "月", _DAY2, "日"),
-    ("zh", "calendar"): (_CHINESE_YEAR, "年", _LEAP, _month("zh", "lunar"), _LUNAR_DAY),
-    ("en", "iso"): _ISO,
-    ("en", "slash"): _SLASH,
-    ("en", "long"): (_DAY2, " ", _month("en"), " ", _YEAR),
-    ("en", "calendar"): (_ORDINAL_DAY, " of ", _month("en"), " ", _YEAR),
-    ("de", "iso"): _ISO,
-    ("de", "slash"): (_DAY2, ".", _MONTH2, ".", _YEAR4),
-    ("de", "long"): (_DAY2, ". ", _month("de"), " ", _YEAR),
-    ("de", "calendar"): _GERMAN_CALENDAR,
-    ("ha", "iso"): _ISO,
-    ("ha", "slash"): _SLASH,
-    ("ha", "long"): (_DAY2, " ga ", _month("ha"), " ", _YEAR),
-    ("ha", "calendar"): (_DAY2, " ", _month("ha", "hijri"), " ", _YEAR, " AH"),
-}
-_HAUSA_HYBRID: _Row = (_DAY2, " ", _month("ha", "hijri"), " ", _YEAR)
-_CALENDARS = {("ar", "calendar"): "hijri", ("ha", "calendar"): "hijri", ("zh", "calendar"): "lunar"}
+def _field(language: Language, form: Form, name: str, style: str, spelling: int) -> _Field | None:
+    """The field of a place in a pattern; None for one that does not exist."""
+    if name == "leap":
+        return None if style else _LEAP
+    if style == "" or style.isdecimal():
+        return _number(name, int(style or 0), form.digits)
+    named: dict[str, Callable[[], _Field]] = {
+        "month:name": lambda: _month(language, form.calendar),
+        "month:each_name": lambda: _month(language, form.calendar, spelling),
+        "month:short": lambda: _short_month(language),
+        "month:numeral": lambda: _named(map(signs.chinese_numeral, range(1, 13))),
+        "day:ordinal": lambda: _named(language.ordinals, "day"),
+        "day:numeral": lambda: _named(map(signs.chinese_numeral, range(1, 32)), "day"),
+        "day:lunar": lambda: _LUNAR_DAY,
+    }
+    make = named.get(f"{name}:{style}")
+    return make() if make else None
+
+
+@cache
+def _row(language: Language, form: Form, spelling: int = 0) -> _Row:
+    """A pattern as literals and fields.
+
+    Raises LanguageError for a place that does not exist and for a pattern that lacks a part of a
+    date or has one twice.
+    """
+    row: list[str | _Field] = []
+    end = 0
+    for place in _PLACE.finditer(form.pattern):
+        field = _field(language, form, place[1], place[2] or "", spelling)
+        if field is None:
+            raise _wrong(language, form, f"no place {place[0]}; there are {', '.join(STYLES)}")
+        row += [form.pattern[end : place.start()], field]
+        end = place.end()
+    row.append(form.pattern[end:])
+    parts = sorted(each.name for each in row if isinstance(each, _Field))
+    wanted = ["day", "leap", "month", "year"] if form.calendar == "lunar" else _DAY_MONTH_YEAR
+    if parts != wanted:
+        raise _wrong(language, form, f"needs each of {', '.join(wanted)} once; has {parts}")
+    literals = "".join(each for each in row if isinstance(each, str))
+    if "{" in literals or "}" in literals:
+        raise _wrong(language, form, "a brace stands outside {year}, {month}, {day} and {leap}")
+    return tuple(each for each in row if each != "")
+
+
+_DAY_MONTH_YEAR = ["day", "month", "year"]
+
+
+def _wrong(language: Language, form: Form, problem: str) -> LanguageError:
+    return LanguageError(
+        f"{named(language.code)}: the pattern {form.pattern!r}: {problem}; correct "
+        "it (docs/data-formats.md lists what a pattern may hold)"
+    )
+
+
+def form_of(language: str, form: str, options: Options = DEFAULT_OPTIONS) -> Form:
+    """A language's form as the options choose it; DataError for an unknown language or form."""
+    _check_form(language, form)
+    known = LANGUAGES[language]
+    if form == "calendar":
+        for name, variant in known.variants.items():
+            if getattr(options, name):
+                return variant
+    return known.forms[form]
 
 
 def calendar_of(language: str, form: str) -> str:
     """The calendar that a form of a language is written in: gregorian, hijri or lunar."""
-    _check_form(language, form)
-    return _CALENDARS.get((language, form), "gregorian")
+    return form_of(language, form).calendar
 
 
 def write(day: date, language: str, form: str, options: Options = DEFAULT_OPTIONS) -> Written:
@@ -166,12 +203,12 @@ def write(day: date, language: str, form: str, options: Options = DEFAULT_OPTION
     Raises CalendarRangeError for a day that the form's calendar cannot name, DataError for an
     unknown language or form.
     """
-    calendar = calendar_of(language, form)
-    parts = _parts(day, calendar, options)
-    if _is_hybrid(language, form, options):
+    chosen = form_of(language, form, options)
+    parts = _parts(day, chosen.calendar, options)
+    if chosen.gregorian_year:
         parts = _Parts(day.year, parts.month, parts.day, source=parts.source)
         _refuse_two_days(parts, day, options)
-    return Written(_fill(_row(language, form, options), parts), calendar, parts.source)
+    return Written(_fill(_row(LANGUAGES[language], chosen), parts), chosen.calendar, parts.source)
 
 
 def read(text: str, language: str, form: str, options: Options = DEFAULT_OPTIONS) -> date:
@@ -182,14 +219,14 @@ def read(text: str, language: str, form: str, options: Options = DEFAULT_OPTIONS
     marks, spaces around, another spelling, a day that does not exist. A date of a year that its
     calendar does not reach is a CalendarRangeError. Reading free text is another module's work.
     """
-    calendar = calendar_of(language, form)
-    normal = _normal(text, language, form)
-    match = _pattern(_row(language, form, options)).fullmatch(normal)
+    chosen = form_of(language, form, options)
+    row = _row(LANGUAGES[language], chosen)
+    normal = _normal(text, chosen)
+    match = _pattern(row).fullmatch(normal)
     if match is None:
         raise _not_this_form(text, language, form, options, "it does not have that form")
-    found = _values(_row(language, form, options), match)
     try:
-        day = _day(found, calendar, options, hybrid=_is_hybrid(language, form, options))
+        day = _day(_values(row, match), chosen.calendar, options, hybrid=chosen.gregorian_year)
     except NoSuchDateError as error:
         raise _not_this_form(text, language, form, options, str(error)) from error
     if write(day, language, form, options).text != normal:
@@ -202,20 +239,20 @@ def readings(text: str, language: str) -> list[date]:
 
     Day and month may be padded or not and separated by / - or . (the same twice), the year has four
     digits; digits may be of any script, surrounding space and invisible marks are ignored. Two
-    readings exist only where day and month are both at most 12 and differ; in German a date with
-    full stops is always day first. [] for anything else, impossible dates included. No calendar but
-    the Gregorian is considered.
+    readings exist only where day and month are both at most 12 and differ; where the language's own
+    numeric form has full stops (German), a date with full stops is always day first.
+    [] for anything else, impossible dates included. No calendar but the Gregorian is considered.
     """
     if language not in LANGUAGES:
         raise DataError(f"unknown language {language!r}; known: {', '.join(sorted(LANGUAGES))}")
-    plain = languages.ascii_digits(text.translate(_WITHOUT_MARKS)).strip()
+    plain = signs.ascii_digits(text.translate(_WITHOUT_MARKS)).strip()
     if match := _YEAR_FIRST.fullmatch(plain):
         return _days([(match["a"], match["b"], match["year"])])
     match = _YEAR_LAST.fullmatch(plain)
     if match is None:
         return []
     orders = [(match["b"], match["a"], match["year"])]
-    if not (language == "de" and match["separator"] == "."):
+    if not (match["separator"] == "." and ".{" in LANGUAGES[language].forms["slash"].pattern):
         orders.append((match["a"], match["b"], match["year"]))
     return _days(orders)
 
@@ -228,11 +265,13 @@ def aliases(day: date, language: str, options: Options = DEFAULT_OPTIONS) -> lis
     calendar cannot name the day are left out. No string comes twice; the order is fixed.
     """
     _check_form(language, "iso")
+    known = LANGUAGES[language]
     found = [text for form in FORMATS for text in _written_or_none(day, language, form, options)]
     gregorian = _parts(day, "gregorian", options)
-    found += [_fill(row, gregorian) for row in _alias_rows(language)]
+    found += [_fill(row, gregorian) for row in _rows(known, known.aliases)]
+    found += [_fill(row, gregorian) for row in _numeric_rows(known)]
     if day.day <= 12:
-        found += [_fill(row, gregorian) for row in _MONTH_FIRST]
+        found += [_fill(_row(known, form), gregorian) for form in _MONTH_FIRST]
     calendar = calendar_of(language, "calendar")
     if calendar != "gregorian":
         try:
@@ -240,45 +279,40 @@ def aliases(day: date, language: str, options: Options = DEFAULT_OPTIONS) -> lis
         except CalendarRangeError:
             pass
         else:
-            found += [_fill(row, parts) for row in _calendar_alias_rows(language)]
-    if language == "zh":
-        found += [text.replace("零", "〇") for text in found if "零" in text]
+            found += [_fill(row, parts) for row in _rows(known, known.calendar_aliases, calendar)]
+    found += [text.replace("零", "〇") for text in found if "零" in text]
     return list(dict.fromkeys(found))
 
 
-_WITHOUT_MARKS = dict.fromkeys(map(ord, languages.INVISIBLE_MARKS))
+_WITHOUT_MARKS = dict.fromkeys(map(ord, signs.INVISIBLE_MARKS))
 _YEAR_FIRST = re.compile(
     r"(?P<year>[0-9]{4})(?P<separator>[-/.])(?P<a>[0-9]{1,2})(?P=separator)(?P<b>[0-9]{1,2})"
 )
 _YEAR_LAST = re.compile(
     r"(?P<a>[0-9]{1,2})(?P<separator>[-/.])(?P<b>[0-9]{1,2})(?P=separator)(?P<year>[0-9]{4})"
 )
-_MONTH_FIRST: tuple[_Row, ...] = (
-    (_MONTH2, "/", _DAY2, "/", _YEAR4),
-    (_MONTH, "/", _DAY, "/", _YEAR4),
-    (_MONTH2, "-", _DAY2, "-", _YEAR4),
+_MONTH_FIRST = (
+    Form("{month:2}/{day:2}/{year:4}"),
+    Form("{month}/{day}/{year:4}"),
+    Form("{month:2}-{day:2}-{year:4}"),
+)
+#: Numeric ways of writing a date that every language knows, the most usual first.
+_NUMERIC = (
+    Form("{year:4}-{month:2}-{day:2}"),
+    Form("{day:2}/{month:2}/{year:4}"),
+    Form("{day}/{month}/{year:4}"),
+    Form("{day:2}-{month:2}-{year:4}"),
+    Form("{day:2}.{month:2}.{year:4}"),
+    Form("{year:4}/{month:2}/{day:2}"),
 )
 
 
 def _check_form(language: str, form: str) -> None:
-    if (language, form) not in _FORMS:
+    if language not in LANGUAGES or form not in FORMATS:
         raise DataError(
             f"no form {form!r} of language {language!r}; languages: "
             f"{', '.join(sorted(LANGUAGES))}; forms: {', '.join(FORMATS)}"
         )
-
-
-def _is_hybrid(language: str, form: str, options: Options) -> bool:
-    return options.hausa_hybrid and (language, form) == ("ha", "calendar")
-
-
-@cache
-def _row(language: str, form: str, options: Options) -> _Row:
-    if _is_hybrid(language, form, options):
-        return _HAUSA_HYBRID
-    if options.german_am and (language, form) == ("de", "calendar"):
-        return ("Am ", *_GERMAN_CALENDAR)
-    return _FORMS[language, form]
 
 
 def _parts(day: date, calendar: str, options: Options) -> _Parts:
@@ -310,12 +344,14 @@ def _values(row: _Row, match: re.Match[str]) -> _Parts:
     return _Parts(found["year"], found["month"], found["day"], bool(found.get("leap")))
 
 
-def _normal(text: str, language: str, form: str) -> str:
-    if (language, form) == ("zh", "calendar"):
-        for zero in languages.CHINESE_ZEROS:
+def _normal(text: str, form: Form) -> str:
+    """The text with the signs that the strict reader forgives as the form writes them."""
+    if form.digits == "chinese":
+        for zero in signs.CHINESE_ZEROS:
             text = text.replace(zero, "零")
-    if (language, form) == ("ar", "iso") and _MARK not in text:
-        return f"{_MARK}{text}{_MARK}"
+    mark = signs.LEFT_TO_RIGHT_MARK
+    if form.pattern.startswith(mark) and form.pattern.endswith(mark) and mark not in text:
+        return f"{mark}{text}{mark}"
     return text
 
 
@@ -393,115 +429,63 @@ def _days(orders: list[tuple[str, str, str]]) -> list[date]:
     return list(dict.fromkeys(found))
 
 
-@cache
-def _alias_rows(language: str) -> tuple[_Row, ...]:
-    """Gregorian ways of writing a date besides the language's own forms, most usual first."""
-    numeric: tuple[_Row, ...] = (
-        _ISO,
-        _SLASH,
-        (_DAY, "/", _MONTH, "/", _YEAR4),
-        (_DAY2, "-", _MONTH2, "-", _YEAR4),
-        (_DAY2, ".", _MONTH2, ".", _YEAR4),
-        (_YEAR4, "/", _MONTH2, "/", _DAY2),
-    )
-    return (*_worded_rows(language), *numeric)
-
-
-def _worded_rows(language: str) -> tuple[_Row, ...]:
-    month = _month(language)
-    if language == "en":
-        short = _short_month("en")
-        return (
-            (_DAY, " ", month, " ", _YEAR),
-            (month, " ", _DAY, ", ", _YEAR),
-            (month, " ", _DAY2, ", ", _YEAR),
-            (_ORDINAL_DAY, " ", month, " ", _YEAR),
-            (month, " ", _ORDINAL_DAY, ", ", _YEAR),
-            (_DAY, " ", short, " ", _YEAR),
-            (short, " ", _DAY, ", ", _YEAR),
-        )
-    if language == "de":
-        return (
-            (_DAY, ". ", month, " ", _YEAR),
-            (_DAY, ". ", month, " des Jahres ", _YEAR),
-            _GERMAN_CALENDAR,
-            ("Am ", *_GERMAN_CALENDAR),
-            ("am ", _DAY, ". ", month, " ", _YEAR),
-            (_DAY, ".", _MONTH, ".", _YEAR4),
-        )
-    if language == "zh":
-        return (
-            (_YEAR, "年", _MONTH, "月", _DAY, "日"),
-            (_YEAR, "年", _MONTH, "月", _DAY, "号"),
-            (_CHINESE_YEAR, "年", _named(_chinese_numbers(12)), "月", _CHINESE_DAY, "日"),
-            (_YEAR4, "/", _MONTH, "/", _DAY),
-        )
-    if language == "ar":
-        spelled = [_month("ar", spelling=i) for i in range(_most_spellings("ar", "gregorian"))]
-        return (
-            *((_ARABIC_DAY, " ", each, " ", _ARABIC_YEAR) for each in spelled),
-            *((_DAY, " ", each, " ", _YEAR) for each in spelled),
-            *(_in_arabic_digits(row) for row in (_SLASH, _ISO)),
-        )
-    spelled = [_month("ha", spelling=i) for i in range(_most_spellings("ha", "gregorian"))]
-    return (
-        *((_DAY2, " ga ", each, " ", _YEAR) for each in spelled),
-        *((_DAY, " ga ", each, " ", _YEAR) for each in spelled),
-        (_DAY, " ", month, " ", _YEAR),
-        (month, " ", _DAY, ", ", _YEAR),
-    )
+def _numeric_rows(language: Language) -> list[_Row]:
+    return [_row(language, form) for form in _NUMERIC]
 
 
 @cache
-def _calendar_alias_rows(language: str) -> tuple[_Row, ...]:
-    """Hijri or lunar ways of writing a date besides the language's own calendar form."""
-    if language == "zh":
-        lunar = [_month("zh", "lunar", i) for i in range(_most_spellings("zh", "lunar"))]
-        return tuple(("农历", _CHINESE_YEAR, "年", _LEAP, month, _LUNAR_DAY) for month in lunar)
-    spelled = [_month(language, "hijri", i) for i in range(_most_spellings(language, "hijri"))]
-    if language == "ar":
-        return (
-            *((_ARABIC_DAY, " ", each, " ", _ARABIC_YEAR, " هـ") for each in spelled),
-            (_DAY, " ", spelled[0], " ", _YEAR, " هـ"),
-            (_ARABIC_DAY, " ", spelled[0], " ", _ARABIC_YEAR),
-        )
-    return (
-        *((_DAY2, " ", each, " ", _YEAR, " AH") for each in spelled),
-        (_DAY, " ", spelled[0], " ", _YEAR, " AH"),
-        (_DAY, " ga ", spelled[0], " ", _YEAR, " AH"),
-        (_DAY2, " ", spelled[0], " ", _YEAR),
-    )
+def _rows(
+    language: Language, aliases: tuple[Form, ...], calendar: str = "gregorian"
+) -> tuple[_Row, ...]:
+    """The rows of a list of patterns; one with `{month:each_name}` stands for one a spelling."""
+    most = max(map(len, language.months(calendar)))
+    rows: list[_Row] = []
+    for alias in aliases:
+        form = replace(alias, calendar=calendar)
+        spellings = most if "{month:each_name}" in alias.pattern else 1
+        rows += [_row(language, form, spelling) for spelling in range(spellings)]
+    return tuple(rows)
 
 
-def _most_spellings(code: str, calendar: str) -> int:
-    return max(map(len, LANGUAGES[code].months(calendar)))
+# --- is a language's file sound? -----------------------------------------------------------------
+
+#: A day of every month in each of three years far apart; all days of a month are among them.
+_SAMPLE = [
+    date(year, month, 1 + (11 * month + 9 * place) % 28)
+    for place, year in enumerate((1931, 2000, 2071))
+    for month in range(1, 13)
+]
 
 
-def _short_month(code: str) -> _Field:
-    language = LANGUAGES[code]
-    pairs = zip(language.abbreviations, language.gregorian_months, strict=True)
-    return _named((short or full)[0] for short, full in pairs)
+_VARIANTS = {"german_am": Options(german_am=True), "hausa_hybrid": Options(hausa_hybrid=True)}
 
 
-def _chinese_numbers(last: int) -> list[str]:
-    """The numerals 1 to `last` (below 100) in words: 一, 十, 十一, 二十, 二十一."""
-    digits = languages.CHINESE_DIGITS
-    return [
-        (
-            digits[n] if n < 10 else ("" if n < 20 else digits[n // 10]) + "十" + digits[n % 10]
-        ).removesuffix("零")
-        for n in range(1, last + 1)
-    ]
+def check_language(code: str) -> None:
+    """Raise LanguageError where a form of a language's file does not read back as it is written.
+
+    Every form and variant is tried on days of all months, every alias is written once.
+    """
+    for form in FORMATS:
+        _check_inverse(code, form, DEFAULT_OPTIONS)
+    for variant in LANGUAGES[code].variants:
+        _check_inverse(code, "calendar", _VARIANTS[variant])
+    aliases(_SAMPLE[0], code)
 
 
-_CHINESE_DAY = _named(_chinese_numbers(31), "day")
-
-
-def _in_arabic_digits(row: _Row) -> _Row:
-    """The row with its numbers in Arabic-Indic digits, padding included."""
-
-    def changed(each: _Field) -> _Field:
-        table = str.maketrans(languages.ASCII_DIGITS, languages.ARABIC_INDIC_DIGITS)
-        return _Field(each.name, lambda p: each.write(p).translate(table), each.pattern, each.read)
-
-    return tuple(each if isinstance(each, str) else changed(each) for each in row)
+def _check_inverse(code: str, form: str, options: Options) -> None:
+    chosen = form_of(code, form, options)
+    for day in _SAMPLE:
+        try:
+            text = write(day, code, form, options).text
+        except CalendarRangeError:
+            continue
+        try:
+            found = read(text, code, form, options)
+        except DataError:
+            found = None
+        if found != day:
+            raise LanguageError(
+                f"{named(code)}: forms.{form}: {day} is written {text!r}, which "
+                f"reads as {found or 'no date'}; correct the pattern {chosen.pattern!r} (parts "
+                "that touch need a fixed width, and names must differ)"
+            )

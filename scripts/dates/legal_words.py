@@ -15,9 +15,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from scripts.dates import english
 from scripts.dates.bangla import BENGALI_MONTHS, LATIN_MONTHS
-from scripts.dates.languages import ENGLISH, INVISIBLE_MARKS, POSITIONAL_DIGITS
-from scripts.dates.number_words import ORDINAL_WORDS
+from scripts.dates.english import ORDINAL_WORDS
+from scripts.dates.signs import INVISIBLE_MARKS, POSITIONAL_DIGITS
 
 BENGALI_DIGITS = "০১২৩৪৫৬৭৮৯"
 _DEVANAGARI_DIGITS = "०१२३४५६७८९"
@@ -176,9 +177,9 @@ def _word_values() -> dict[str, tuple[str, int]]:
 
     for symbol, row in _WORDS.items():
         add(row.split(), symbol)
-    for number, names in enumerate(ENGLISH.gregorian_months, start=1):
+    for number, names in enumerate(english.MONTHS, start=1):
         add(names, "g", number)
-        add(ENGLISH.abbreviations[number - 1], "a", number)
+        add(english.ABBREVIATIONS[number - 1], "a", number)
         add(BENGALI_GREGORIAN_MONTHS[number - 1], "g", number)
         add((*BENGALI_MONTHS[number - 1], *LATIN_MONTHS[number - 1]), "b", number)
     for word, value in ORDINAL_WORDS.items():

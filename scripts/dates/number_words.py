@@ -3,83 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from scripts.dates.languages import chinese_number
+from scripts.dates.languages import LANGUAGES
 from scripts.dates.plain_text import LETTER, alternatives
+from scripts.dates.signs import chinese_number, fold
 
-_ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-_ENGLISH += ["eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"]
-_ENGLISH += ["eighteen", "nineteen"]
-_ENGLISH_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_GERMAN = [
-    "null",
-    "eins",
-    "zwei",
-    "drei",
-    "vier",
-    "funf",
-    "sechs",
-    "sieben",
-    "acht",
-    "neun",
-    "zehn",
-]
-_GERMAN += ["elf", "zwolf", "dreizehn", "vierzehn", "funfzehn", "sechzehn", "siebzehn", "achtzehn"]
-_GERMAN += ["neunzehn"]
-_GERMAN_TENS = ["zwanzig", "dreissig", "vierzig", "funfzig", "sechzig", "siebzig", "achtzig"]
-_GERMAN_TENS += ["neunzig"]
-_HAUSA = ["sifili", "daya", "biyu", "uku", "hudu", "biyar", "shida", "bakwai", "takwas", "tara"]
-_HAUSA += ["goma", *(f"goma sha {unit}" for unit in _HAUSA[1:10])]
-_HAUSA_TENS = ["ashirin", "talatin", "arbain", "hamsin", "sittin", "sabain", "tamanin", "casain"]
-_ARABIC = ["صفر", "واحد", "اثنان", "ثلاثه", "اربعه", "خمسه", "سته", "سبعه", "ثمانيه", "تسعه"]
-_ARABIC += ["عشره", "احد عشر", "اثنا عشر", *(f"{unit} عشر" for unit in _ARABIC[3:10])]
-_ARABIC_TENS = ["عشر", "ثلاث", "اربع", "خمس", "ست", "سبع", "ثمان", "تسع"]
-_ARABIC_COUNTED = ["ثلاث", "اربع", "خمس", "ست", "سبع", "ثماني", "تسع", "عشر"]
-_ARABIC_HOURS = [
-    *("الواحده", "الثانيه", "الثالثه", "الرابعه", "الخامسه", "السادسه", "السابعه", "الثامنه"),
-    *("التاسعه", "العاشره", "الحاديه عشره", "الثانيه عشره"),
-]
-_ENGLISH_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
-_ENGLISH_ORDINALS += ["ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth"]
-_ENGLISH_ORDINALS += ["fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"]
-
-
-def _to_99(
-    below_20: Sequence[str], tens: Sequence[str], join: Callable[[str, str], str]
-) -> dict[str, int]:
-    """Words and values of 0 to 99; `join` puts a unit and a word for tens together."""
-    words = {word: value for value, word in enumerate(below_20)}
-    for ten, word in enumerate(tens, start=2):
-        words[word] = 10 * ten
-        words.update({join(below_20[unit], word): 10 * ten + unit for unit in range(1, 10)})
-    return words
-
-
-#: Folded words of 0 to 99 and their values.
+#: Folded words of 0 to 99 of all languages and their values.
 NUMBER_WORDS: dict[str, int] = {
-    **_to_99(_ENGLISH, _ENGLISH_TENS, lambda unit, ten: f"{ten} {unit}"),
-    **_to_99(_GERMAN, _GERMAN_TENS, lambda unit, ten: f"{unit}und{ten}"),
-    **{f"einund{word}": 10 * ten + 1 for ten, word in enumerate(_GERMAN_TENS, start=2)},
-    **_to_99(_HAUSA, _HAUSA_TENS, lambda unit, ten: f"{ten} da {unit}"),
-    **_to_99(_ARABIC, [f"{ten}ون" for ten in _ARABIC_TENS], lambda unit, ten: f"{unit} و{ten}"),
-    **_to_99(_ARABIC, [f"{ten}ين" for ten in _ARABIC_TENS], lambda unit, ten: f"{unit} و{ten}"),
-    **{word: value for value, word in enumerate(_ARABIC_COUNTED, start=3)},
-    **dict.fromkeys(("ein", "eine", "einen", "einem", "einer", "dayan"), 1),
-    "اثنين": 2,
+    word: value for each in LANGUAGES.values() for word, value in each.number_words.items()
 }
-#: Words for the hours 1 to 12; in Arabic these are ordinals.
+#: Words for the hours 1 to 12; in some languages these are ordinals.
 HOUR_WORDS: dict[str, int] = {
     **{word: value for word, value in NUMBER_WORDS.items() if 1 <= value <= 12},
-    **{word: value for value, word in enumerate(_ARABIC_HOURS, start=1)},
+    **{
+        fold(word): value
+        for each in LANGUAGES.values()
+        for value, word in enumerate(each.hour_words, start=1)
+    },
 }
-#: English ordinals, which days of a month are called by: first to thirty first.
+#: Ordinals that days of a month are called by, where a language has them: first to thirty first.
 ORDINAL_WORDS: dict[str, int] = {
-    **{word: value for value, word in enumerate(_ENGLISH_ORDINALS, start=1)},
-    **{f"twenty {word}": 20 + value for value, word in enumerate(_ENGLISH_ORDINALS[:9], start=1)},
-    **{"twentieth": 20, "thirtieth": 30, "thirty first": 31},
+    fold(word): value
+    for each in LANGUAGES.values()
+    for value, word in enumerate(each.ordinal_words, start=1)
 }
 WORD = rf"(?<!{LETTER})(?:{alternatives(NUMBER_WORDS)})(?!{LETTER})"
 HOUR_WORD = rf"(?<!{LETTER})(?:{alternatives(HOUR_WORDS)})(?!{LETTER})"

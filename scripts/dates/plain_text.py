@@ -11,7 +11,7 @@ _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf) ?\{([^{}\n]{0,200})\}
 _LATEX_SPACE = re.compile(r"\\(?:quad\b|[,;:! ])")
 _MARKS = str.maketrans(
     {
-        # fold() of languages.py drops these from names; a text loses the same characters.
+        # fold() of signs.py drops these from names; a text loses the same characters.
         **dict.fromkeys("'’‘ʼʻ`´ʿʾ‛′ˈ\u0640"),
         **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e"),
         **dict.fromkeys("\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad"),
@@ -46,7 +46,7 @@ _BLANKS = re.compile(r"[^\S\n]+")
 
 
 def normalise(text: str) -> str:
-    """The text as it is read: folded like `languages.fold`, with full stops and line ends kept.
+    """The text as it is read: folded like `signs.fold`, with full stops and line ends kept.
 
     Lower case, no accents, vowel signs, invisible marks, apostrophes or emphasis marks; ASCII
     digits for every script's positional digits; what is struck through is left out.
@@ -76,6 +76,11 @@ LETTER = r"[^\W\d_]"
 def alternatives(words: Iterable[str]) -> str:
     """A pattern of any of the words, the longest first."""
     return "|".join(re.escape(word) for word in sorted(set(words), key=lambda w: (-len(w), w)))
+
+
+def is_chinese(word: str) -> bool:
+    """True for a word that begins with a Chinese character (no blanks around words there)."""
+    return "\u4e00" <= word[0] <= "\u9fff"
 
 
 def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -1,4 +1,4 @@
-"""Every date, time of day and number in free text of any of the five languages and three calendars.
+"""Every date, time of day and number in free text of any known language and of three calendars.
 
 A strict grammar, not a general date parser: what it does not know it does not guess, an incomplete
 date stays incomplete and is never filled with today's, and a date that can be read in several ways
@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from scripts.dates.calendars import CalendarRangeError, NoSuchDateError, from_hijri, from_lunar
-from scripts.dates.languages import LANGUAGES, chinese_number, fold, month_numbers
+from scripts.dates.languages import LANGUAGES, apart, folded, month_numbers, words
 from scripts.dates.number_words import ORDINAL_WORDS, NumberMention, find_numbers
 from scripts.dates.plain_text import LETTER, alternatives, blanked, normalise
+from scripts.dates.signs import chinese_number
 from scripts.dates.times_of_day import TimeMention, find_times
 
 
@@ -82,7 +83,7 @@ _LUNAR_MONTHS = {"正": 1, "冬": 11, "腊": 12, "臘": 12}
 
 def _eras(name: str) -> list[str]:
     """Folded era marks of all languages; a short one may have full stops between its letters."""
-    return [fold(era) for each in LANGUAGES.values() for era in each.eras.get(name, ())]
+    return folded(lambda language: language.eras.get(name, ()))
 
 
 def _era_pattern(eras: Iterable[str]) -> str:
@@ -109,21 +110,22 @@ _NO_DIGIT_BEFORE = r"(?<!\d)(?<!\d[-/.:])"
 _NO_DIGIT_AFTER = r"(?!\d)(?![-/.:]\d)"
 _DAY = r"(?P<day>\d{1,2})"
 _SPELLED_DAY = rf"(?<!{LETTER})(?P<day>{alternatives(ORDINAL_WORDS)})(?!{LETTER})"
-_SUFFIX = r"(?: ?(?:st|nd|rd|th))?"
-_TO_MONTH = (
-    r"[ .,/-]{0,2}(?:(?:of the month of|the month of|day of|of|ga watan|ga wata|ga|watan"
-    r"|من شهر|من|شهر|لشهر) ?)?"
-)
-_TO_YEAR = (
-    r"[ .,/-]{0,2}(?:(?:of the year|in the year|of year|of|in|year|des jahres|im jahre|im jahr"
-    r"|من عام|من سنه|من العام|في عام|في سنه|لعام|لسنه|عام|سنه"
-    r"|a shekara ta|a shekarar|ta shekarar|na shekarar|shekara ta|shekarar|shekara|na|ta) ?)?"
-)
+
+
+def _reading(name: str) -> str:
+    """A pattern of what all languages' files have under a key of `reading`."""
+    spaced, _ = apart(words(lambda language: language.reading.get(name, ())))
+    return alternatives(spaced)
+
+
+_SUFFIX = rf"(?: ?(?:{_reading('day_suffixes')}))?"
+_TO_MONTH = rf"[ .,/-]{{0,2}}(?:(?:{_reading('before_month')}) ?)?"
+_TO_YEAR = rf"[ .,/-]{{0,2}}(?:(?:{_reading('before_year')}) ?)?"
 # A year of two digits must not be the hour of a time, the count of a span, or a day before a year.
 _YEAR = (
     r"(?P<year>\d{3,4}"
-    r"|\d{2}(?! ?(?:[ap]\.?m\b|uhr|oclock|h\b|days|tage|kwana|يوم|ايام)|(?:st|nd|rd|th)?,? ?\d{4}))"
-    + _NO_DIGIT_AFTER
+    rf"|\d{{2}}(?! ?(?:[ap]\.?m\b|h\b|{_reading('counts')})"
+    rf"|(?:{_reading('day_suffixes')})?,? ?\d{{4}}))" + _NO_DIGIT_AFTER
 )
 _WEEKDAY = r"(?: ?\([^()\d\n]{1,20}\))?"
 

@@ -1,4 +1,4 @@
-"""Times of day in free text: 12 and 24 hours, with the five languages' words for parts of the day.
+"""Times of day in free text: 12 and 24 hours, with every language's words for parts of the day.
 
 A bare "8:00" is eight in the morning: an hour without a word for the half of the day is read on the
 24-hour clock. Seconds are dropped.
@@ -10,37 +10,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scripts.dates.languages import words
 from scripts.dates.number_words import HOUR_WORD, word_or_digits
-from scripts.dates.plain_text import LETTER, alternatives
+from scripts.dates.plain_text import LETTER, alternatives, is_chinese
 
-_KINDS: dict[str, tuple[str, ...]] = {
-    "am": ("am", "a.m", "a.m.", "ص"),
-    "pm": ("pm", "p.m", "p.m.", "م"),
-    "morning": (
-        *("in the morning", "morning", "morgens", "fruh", "am morgen", "vormittags"),
-        *("am vormittag", "早上", "上午", "早晨", "清晨", "صباحا", "في الصباح"),
-        *("na safe", "da safe", "na safiya", "da safiya"),
-    ),
-    "dawn": ("凌晨", "فجرا", "na asuba", "da asuba", "na asubahi"),
-    "noon": (
-        *("noon", "mittags", "am mittag", "中午", "ظهرا", "na rana", "da rana"),
-        "na tsakar rana",
-    ),
-    "afternoon": (
-        *("in the afternoon", "afternoon", "nachmittags", "am nachmittag", "下午", "午后"),
-        *("午後", "傍晚", "بعد الظهر", "عصرا", "na yamma", "da yamma", "na maraice", "da maraice"),
-    ),
-    "evening": (
-        *("in the evening", "evening", "abends", "am abend", "晚上", "晚间"),
-        *("مساء", "في المساء"),
-    ),
-    "night": (
-        *("at night", "nachts", "in der nacht", "夜里", "夜间", "深夜", "半夜", "ليلا"),
-        *("na dare", "da dare", "midnight"),
-    ),
-}
-# Words that say in which part of the day an hour is, folded, and their kind.
-_PERIODS = {word: kind for kind, words in _KINDS.items() for word in words}
+_KINDS = ("am", "pm", "morning", "dawn", "noon", "afternoon", "evening", "night")
+
+
+def _words(name: str) -> list[str]:
+    """What all languages' files have under a key of `times`, as a normalised text has it."""
+    return words(lambda language: language.times.get(name, ()))
+
+
+# Words that say in which part of the day an hour is, and their kind.
+_PERIODS = {word: kind for kind in _KINDS for word in _words(kind)}
 # Hours after midnight that twelve o'clock of a kind can be.
 _TWELVE: dict[str, tuple[int, ...]] = {
     "am": (0,),
@@ -53,21 +36,25 @@ _TWELVE: dict[str, tuple[int, ...]] = {
     "night": (0,),
 }
 _FIXED_TIMES: dict[str, int] = {
-    **dict.fromkeys(("noon", "midday", "mittag", "正午", "منتصف النهار", "tsakar rana"), 12 * 60),
-    **dict.fromkeys(("midnight", "mitternacht", "午夜", "منتصف الليل", "tsakar dare"), 0),
+    **dict.fromkeys(_words("twelve_at_day"), 12 * 60),
+    **dict.fromkeys(_words("twelve_at_night"), 0),
 }
 _FRACTIONS = {
-    **dict.fromkeys(("半", "والنصف", "ونصف", "da rabi"), 30),
-    **dict.fromkeys(("والربع", "وربع", "一刻", "da kwata"), 15),
-    "三刻": 45,
+    **dict.fromkeys(_words("half"), 30),
+    **dict.fromkeys(_words("quarter"), 15),
+    **dict.fromkeys(_words("three_quarters"), 45),
 }
 
 
-def _is_chinese(word: str) -> bool:
-    return "\u4e00" <= word[0] <= "\u9fff"
+def _marks() -> str:
+    """Words between hours and minutes (20 Uhr 15); of one letter, they may touch both (20h15)."""
+    found = sorted(_words("hour_mark"), key=lambda word: (-len(word), word))
+    return "|".join(
+        re.escape(word) + (r"\b" if len(word) > 1 else rf"(?!{LETTER})") for word in found
+    )
 
 
-_CN_PERIOD = rf"(?:(?P<cn>{alternatives(w for w in _PERIODS if _is_chinese(w))}) ?)?"
+_CN_PERIOD = rf"(?:(?P<cn>{alternatives(w for w in _PERIODS if is_chinese(w))}) ?)?"
 
 
 def _after(words: Iterable[str], name: str = "period") -> str:
@@ -75,16 +62,20 @@ def _after(words: Iterable[str], name: str = "period") -> str:
     return rf"(?: ?,? ?\(?(?P<{name}>{alternatives(words)})(?!{LETTER})\)?)"
 
 
-_WORDS = [word for word in _PERIODS if not _is_chinese(word)]
+_WORDS = [word for word in _PERIODS if not is_chinese(word)]
 _AFTER = _after(_WORDS)
+_MINUTES_JOINED = alternatives(_words("minutes_joined"))
+_UHR = f"(?:{_marks()})"
+_OCLOCK = f"(?:{alternatives(_words('hour_word'))})"
 # Behind "Uhr" the word "am" is the German preposition.
 _AFTER_UHR = _after(word for word in _WORDS if _PERIODS[word] not in ("am", "pm"))
 _ALONE = r"(?<!\d)(?<!\d[.,:/])"
 _HOUR = rf"(?:{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})|(?P<word>{HOUR_WORD}))"
 _MINUTE = r"(?P<minute>[0-5]\d)(?!\d)"
 _SPOKEN_MINUTE = (
-    r"(?: ?(?:da minti|و) ?(?P<minute>\d{1,2})(?!\d)(?: ?(?:دقيقه|دقائق))?)?"
-    rf"(?: (?P<fraction>{alternatives(f for f in _FRACTIONS if not _is_chinese(f))}))?"
+    rf"(?: ?(?:{alternatives(_words('before_minutes'))}) ?(?P<minute>\d{{1,2}})(?!\d)"
+    rf"(?: ?(?:{alternatives(_words('after_minutes'))}))?)?"
+    rf"(?: (?P<fraction>{alternatives(f for f in _FRACTIONS if not is_chinese(f))}))?"
 )
 _PATTERNS = tuple(
     re.compile(pattern)
@@ -92,20 +83,21 @@ _PATTERNS = tuple(
         # 20:00, 8:00 pm, 20:00:00, 20:00 Uhr; an offset such as UTC+02:00 is no time of day
         rf"{_ALONE}(?<!utc[+-])(?<!gmt[+-])(?<!\d\+)(?<!utc [+-])(?<!gmt [+-]){_CN_PERIOD}"
         rf"(?P<hour>\d{{1,2}}) ?: ?{_MINUTE}(?::[0-5]\d(?:\.\d{{1,6}})?)?(?!:?\d)"
-        rf"(?: ?uhr\b{_AFTER_UHR}?|{_after(_WORDS, 'other')})?",
+        rf"(?: ?{_UHR}{_AFTER_UHR}?|{_after(_WORDS, 'other')})?",
         # 20.15 Uhr, 8.15 pm
-        rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE} ?uhr\b{_AFTER_UHR}?",
+        rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE} ?{_UHR}{_AFTER_UHR}?",
         rf"{_ALONE}(?<!\d-)(?P<hour>\d{{1,2}})\.{_MINUTE}{_AFTER}",
         # 20 Uhr, 20 Uhr 15, acht Uhr abends
-        rf"{_HOUR} ?uhr\b(?: ?(?:und )?{_MINUTE}(?! ?uhr))?{_AFTER_UHR}?",
+        rf"{_HOUR} ?{_UHR}(?: ?(?:(?:{_MINUTES_JOINED}) )?{_MINUTE}(?! ?{_UHR}))?{_AFTER_UHR}?",
         # abends um 8 Uhr
-        rf"(?<!{LETTER})(?P<period>abends|morgens|nachmittags|nachts|mittags|vormittags) (?:um )?"
-        rf"{_HOUR}(?:[:.]{_MINUTE})? ?uhr\b",
+        rf"(?<!{LETTER})(?P<period>{alternatives(_words('part_first'))})"
+        rf" (?:(?:{alternatives(_words('at'))}) )?{_HOUR}(?:[:.]{_MINUTE})? ?{_UHR}",
         # 8 pm, 8 o'clock in the evening, karfe 8 da minti 30 na yamma
-        rf"{_HOUR}(?: ?oclock)?{_SPOKEN_MINUTE}{_AFTER}",
-        rf"{_HOUR} ?oclock\b",
+        rf"{_HOUR}(?: ?{_OCLOCK})?{_SPOKEN_MINUTE}{_AFTER}",
+        rf"{_HOUR} ?{_OCLOCK}\b",
         # الساعة 20, karfe 20
-        rf"(?<!{LETTER})(?:الساعه|karfe|karfen) {_HOUR}{_SPOKEN_MINUTE}(?![\d:.]\d|\d){_AFTER}?",
+        rf"(?<!{LETTER})(?:{alternatives(_words('before_hour'))}) {_HOUR}{_SPOKEN_MINUTE}"
+        rf"(?![\d:.]\d|\d){_AFTER}?",
         # 晚上8点30分
         rf"{_CN_PERIOD}(?<![\d一二三四五六七八九十])"
         r"(?P<hour>\d{1,2}|[零〇一二两兩三四五六七八九十]{1,3}) ?[点點时時](?![间間区區])"
@@ -113,10 +105,10 @@ _PATTERNS = tuple(
         r"(?:(?P<fraction>半|一刻|三刻)|(?P<minute>\d{1,2}|[零〇一二三四五六七八九十]{1,3}) ?分?)?",
     )
 )
-_FIXED_WORDS = alternatives(w for w in _FIXED_TIMES if not _is_chinese(w))
+_FIXED_WORDS = alternatives(w for w in _FIXED_TIMES if not is_chinese(w))
 _FIXED = re.compile(
     rf"(?<!{LETTER})(?:12 )?(?P<fixed>{_FIXED_WORDS})(?!{LETTER})"
-    rf"|(?P<cn>{alternatives(w for w in _FIXED_TIMES if _is_chinese(w))})"
+    rf"|(?P<cn>{alternatives(w for w in _FIXED_TIMES if is_chinese(w))})"
 )
 
 

@@ -16,14 +16,24 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from scripts.dates.languages import fold
-from scripts.dates.plain_text import LETTER, alternatives, blanked
+from scripts.dates.languages import apart, folded, words
+from scripts.dates.plain_text import LETTER, alternatives, blanked, is_chinese
 from scripts.dates.reading import DateMention, Reading, read_text
+from scripts.dates.signs import fold
 from scripts.dates.times_of_day import TimeMention
 from scripts.judging.answer_words import RELATION_WORDS, UNIT_WORDS, YES_NO_WORDS
 
 PUNCTUATION = ' \n\t.,;:!?"()[]{}<>#=-|/\\*。，；：！？「」『』（）'
-OR = re.compile(rf"(?<!{LETTER})(?:or|oder|او|ko)(?!{LETTER})|或|还是")
+
+
+def _replies(name: str) -> tuple[str, str]:
+    """Patterns of all languages' words under a key of `replies`: between blanks, and Chinese."""
+    spaced, chinese = apart(words(lambda language: language.replies.get(name, ())))
+    return alternatives(spaced), alternatives(chinese)
+
+
+_OR, _CN_OR = _replies("either")
+OR = re.compile(rf"(?<!{LETTER})(?:{_OR})(?!{LETTER})|{_CN_OR}")
 
 
 #: A reply of at most so many words is read as an answer even without a commitment.
@@ -49,11 +59,6 @@ class Outcome:
 
 
 Evaluator = Callable[[str, Mapping[str, Any], str, Question], Outcome | None]
-
-
-def is_chinese(word: str) -> bool:
-    """True for a word that begins with a Chinese character (no blanks around words there)."""
-    return "\u4e00" <= word[0] <= "\u9fff"
 
 
 def restates(mention: DateMention, own: Question) -> bool:
@@ -210,12 +215,9 @@ _BASES = {
     "months": ("months", 1),
     "years": ("months", 12),
 }
-_DUALS = (
-    *("يومان", "يومين", "اسبوعان", "اسبوعين", "شهران", "شهرين", "سنتان", "سنتين"),
-    *("عامان", "عامين", "ساعتان", "ساعتين"),
-)
-_RANGE = re.compile(rf"{OR.pattern}|-|/|to|bis|至|到|الي|zuwa")
-_JOINED = re.compile(r"[ ,]{0,2}(?:and|und|و|da|和|又|零)?[ ,]{0,2}")
+_DUALS = folded(lambda language: language.units_of_two)
+_RANGE = re.compile(rf"{OR.pattern}|-|/|{'|'.join(_replies('up_to'))}")
+_JOINED = re.compile(rf"[ ,]{{0,2}}(?:{'|'.join(_replies('joined_by'))})?[ ,]{{0,2}}")
 
 
 def _units() -> dict[str, str]:
@@ -233,8 +235,12 @@ _UNIT_AFTER = re.compile(
     rf"(?: ?-?\+? ?)(?P<unit>{alternatives(u for u in _UNITS if not is_chinese(u))})(?!{LETTER})"
     rf"| ?(?P<cn>{alternatives(u for u in _UNITS if is_chinese(u))})"
 )
-_HAUSA_UNITS = alternatives(fold(form) for forms in UNIT_WORDS["ha"].values() for form in forms)
-_UNIT_BEFORE = re.compile(rf"(?<!{LETTER})(?P<unit>{_HAUSA_UNITS}) $")
+_UNITS_BEFORE = folded(
+    lambda language: tuple(
+        form for forms in language.units.values() for form in forms if language.unit_before_number
+    )
+)
+_UNIT_BEFORE = re.compile(rf"(?<!{LETTER})(?P<unit>{alternatives(_UNITS_BEFORE)}) $")
 _DUAL = re.compile(rf"(?<!{LETTER})و?(?P<unit>{alternatives(_DUALS)})(?!{LETTER})")
 
 
@@ -248,7 +254,7 @@ class _Quantity:
 
 
 def _quantities(found: Reading) -> list[_Quantity]:
-    """Numbers with the unit that follows them (in Hausa: that precedes them)."""
+    """Numbers with the unit that follows them (in some languages: that precedes them)."""
     out = []
     for number in found.numbers:
         after = _UNIT_AFTER.match(found.text, number.end)
@@ -350,11 +356,8 @@ def _plain_number(readings: set[Decimal], accepted: set[Decimal]) -> str:
 
 # --- relations, yes and no -----------------------------------------------------------------------
 
-_NEGATION = re.compile(
-    rf"(?<!{LETTER})(?:not|isnt|wasnt|never|neither|nor|no|rather than|instead of|nicht|kein|keine"
-    rf"|weder|noch|statt|ليس|ليست|لم|لا|وليس|وليست|ba|bai|babu)(?: {LETTER}{{1,12}}){{0,2}} $"
-    r"|(?:不是|并非|而非|不在|并不|不会|不|非) ?$"
-)
+_NOT, _CN_NOT = _replies("negations")
+_NEGATION = re.compile(rf"(?<!{LETTER})(?:{_NOT})(?: {LETTER}{{1,12}}){{0,2}} $|(?:{_CN_NOT}) ?$")
 
 
 def _labels(table: Mapping[str, Mapping[str, tuple[str, ...]]], language: str) -> dict[str, str]:
@@ -397,9 +400,7 @@ def _evaluate_label(
 
 
 # What leads to a label at the end of a sentence.
-_LEAD = re.compile(
-    r"^(?:so|therefore|thus|hence|the answer is|also|daher|somit|因此|所以|اذن|don haka) ?"
-)
+_LEAD = re.compile(rf"^(?:{'|'.join(_replies('leads'))}) ?")
 
 
 def _standing_alone(plain: str, labels: Mapping[str, str]) -> list[str]:

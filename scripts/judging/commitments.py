@@ -12,25 +12,42 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from scripts.dates.plain_text import LETTER, normalise
+from scripts.dates.languages import apart, english_first, words
+from scripts.dates.plain_text import LETTER, alternatives, normalise
 from scripts.dates.reading import ANY_MONTH
 
-_KEYS = ("final_answer", "answer", "result", "antwort", "答案", "الإجابة", "الجواب", "amsa")
+
+def _replies(name: str) -> list[str]:
+    """What all languages' files have under a key of `replies`, as a normalised text has it."""
+    return words(lambda language: language.replies.get(name, ()))
+
+
+def _pattern(*names: str) -> str:
+    return alternatives(word for name in names for word in _replies(name))
+
+
+_KEYS = list(
+    dict.fromkeys(
+        key.casefold() for each in english_first() for key in each.replies.get("json_keys", ())
+    )
+)
 _MAX_OBJECTS = 20
 _MAX_OBJECT_CHARACTERS = 4000
 _BOX = re.compile(r"\\boxed ?\{((?:[^{}\n]|\{[^{}\n]{0,200}\}){0,300})\}")
-_FINAL = (
-    r"final answer|endgultige antwort|finale antwort|最终答案|最終答案|الاجابه النهائيه"
-    r"|الجواب النهائي|amsa ta karshe|amsar karshe"
-)
-_PLAIN = r"answer|antwort|losung|答案|回答|الاجابه|الجواب|amsa|amsar|amsata"
+_FINAL = _pattern("final_answer")
+_, _CN_FINAL = apart(_replies("final_answer"))
+_, _CN_ANSWER = apart(_replies("answer"))
+_LINKS = _replies("links")
+_NO_LINKS, _CN_NO_LINKS = apart(_replies("not_links"))
 _LINK = (
-    r"(?: ?(?:is|ist|lautet|would be|should be|是|为|為|هي|هو|ita ce|itace|shi ne|shine))?"
-    r" ?[:=]? ?(?! ?(?:(?:not|nicht|ليس)\b|不是))"
+    # In their order, English first, and not the longest first: "ist" is read as "is" and a rest.
+    rf"(?: ?(?:{'|'.join(map(re.escape, _LINKS))}))? ?[:=]? ?"
+    rf"(?! ?(?:(?:{alternatives(_NO_LINKS)})\b|{alternatives(_CN_NO_LINKS)}))"
 )
 _MARK = re.compile(
-    rf"(?<!{LETTER})(?P<mark>{_FINAL}|{_PLAIN})(?!{LETTER})(?P<link>{_LINK})"
-    rf"|(?P<cn>最终答案|最終答案|答案)(?P<cn_link> ?(?:是|为|為)? ?[:=]? ?)"
+    rf"(?<!{LETTER})(?P<mark>{_FINAL}|{_pattern('answer', 'answer_alone')})(?!{LETTER})"
+    rf"(?P<link>{_LINK})|(?P<cn>{alternatives([*_CN_FINAL, *_CN_ANSWER])})"
+    rf"(?P<cn_link> ?(?:{alternatives(apart(_LINKS)[1])})? ?[:=]? ?)"
 )
 _IS_FINAL = re.compile(_FINAL)
 # The end of a sentence: a full stop behind a word or a number, before a blank and a word.
@@ -38,9 +55,9 @@ _SENTENCE_END = re.compile(
     rf"(?<={LETTER}{LETTER}{LETTER})[.!?] (?={LETTER}{LETTER})|(?<=\d)[.!?] (?={LETTER}{LETTER})"
     r"|[。！；;]|! "
 )
+_HEDGES, _CN_HEDGES = apart(_replies("hedges"))
 HEDGES = re.compile(
-    r"(?<![^\W\d_])(?:or|maybe|perhaps|possibly|could also|might|but|oder|vielleicht|eventuell"
-    r"|aber|او|ربما|قد|لكن|ko|watakila|amma)(?![^\W\d_])|或|也可能|也许|可能|但"
+    rf"(?<!{LETTER})(?:{alternatives(_HEDGES)})(?!{LETTER})|{alternatives(_CN_HEDGES)}"
 )
 
 

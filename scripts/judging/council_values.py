@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from scripts.dates.english import NUMBER_WORDS
 from scripts.dates.legal_dates import DateMention, mentions
-from scripts.dates.number_words import NUMBER_WORDS
 
 #: Letters, digits and the marks that Bengali words are made of.
 _WORD = re.compile(r"[\w\u0980-\u09ff]+")
@@ -48,7 +48,6 @@ _WINDOW = 48
 _RATE_WORDS = {
     word.replace(" ", separator): value
     for word, value in NUMBER_WORDS.items()
-    if word.isascii()
     for separator in (" ", "-")
 }
 _RATE_IN_WORDS = re.compile(

@@ -6,7 +6,7 @@ sees. Its rules, in the order in which they decide:
 
 1.  Blank text is `not_attempted`.
 2.  A committed answer wins over the rest of the text: a JSON object with an answer, a boxed value,
-    "final answer", "answer" (all in five languages), in this order; the last of one kind counts.
+    "final answer", "answer" (in every language), in this order; the last of one kind counts.
 3.  Semantics over form: language, script, digits, calendar, order of the parts, markdown and
     invisible marks do not matter. An answer that is exactly a listed alias is `correct`.
 4.  Every stated value must be right. A right value with hedging ("I think", "about") is `correct`;
@@ -39,9 +39,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from scripts.dates.languages import fold
-from scripts.dates.plain_text import LETTER, alternatives, normalise
+from scripts.dates.languages import apart, words
+from scripts.dates.plain_text import LETTER, alternatives, is_chinese, normalise
 from scripts.dates.reading import read_text
+from scripts.dates.signs import fold
 from scripts.judging.answer_values import (
     OR,
     PUNCTUATION,
@@ -49,7 +50,6 @@ from scripts.judging.answer_values import (
     Outcome,
     Question,
     evaluator_of,
-    is_chinese,
     minutes_of,
     partial_answer,
 )
@@ -61,15 +61,14 @@ from scripts.records import Item
 
 #: Longest answer that is read; the end of a longer one, where the answer stands.
 READ_CHARACTERS = 100_000
+_CONCLUDING, _CN_CONCLUDING = apart(words(lambda language: language.replies.get("conclusions", ())))
 _CONCLUSION = re.compile(
-    rf"=|→|⇒|->|=>|(?<!{LETTER})(?:so|therefore|thus|hence|total|altogether|consequently|daher|also"
-    r"|somit|folglich|demnach|insgesamt|اذن|لذلك|وبالتالي|بالتالي|المجموع|saboda haka|don haka"
-    rf"|jimla|jimilla)(?!{LETTER})|因此|所以|总共|一共|共计|总计|即"
+    rf"=|→|⇒|->|=>|(?<!{LETTER})(?:{alternatives(_CONCLUDING)})(?!{LETTER})"
+    rf"|{alternatives(_CN_CONCLUDING)}"
 )
-
-
 # What may follow the last value of an answer: an era, a copula.
-_TAIL = re.compile("(?:ah|ad|ce|ه|م|ne|ce|日)?")
+_CLOSINGS = words(lambda language: language.replies.get("closings", ()))
+_TAIL = re.compile(f"(?:{alternatives(_CLOSINGS)})?")
 
 
 def judge(

@@ -19,7 +19,7 @@ def main(snakemake: Any) -> None:
     files = snakemake.input
     requests = build_requests(
         read_records(str(files.item_files), Item),
-        load_prompts(list(files.prompts)),
+        load_prompts(snakemake.params.languages),
         snakemake.params.decoding,
     )
     write_records(snakemake.output.requests, requests)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
+from scripts.dates.language_files import SOURCE_LANGUAGE, codes, language_file, load_language, named
+from scripts.files import DataError
 from scripts.inference.interface import origin
 from scripts.workflow.section_checks import (
     Section,
@@ -61,8 +64,7 @@ def check(section: Section, config: Section) -> Iterator[str]:
     """Models, sources and limits of single steps that do not fit."""
     yield from _analysis_problems(section, config["models"])
     yield from _quota_problems(section["quota"], config["corpora"])
-    if "en" not in section["languages"]:
-        yield "multitempbench.languages: en is missing; the seed questions are English"
+    yield from _language_problems(section["languages"])
     translation = section["translation"]
     wanted = {"model": "model", "local": "local"}.get(translation["method"])
     if wanted and not translation.get(wanted):
@@ -86,6 +88,43 @@ def check(section: Section, config: Section) -> Iterator[str]:
             f"{DATES_OF_A_YEAR} (the design has 4 months of 4 days in every year)"
         )
     yield from _probing_problems(section["probing"])
+
+
+def _language_problems(languages: Section) -> Iterator[str]:
+    """Languages without a file, and mistakes in the files; one round trip of every form."""
+    if SOURCE_LANGUAGE not in languages:
+        yield f"multitempbench.languages: {SOURCE_LANGUAGE} is missing; the questions are English"
+    known = codes()
+    for code in languages:
+        if code not in known:
+            yield (
+                f"multitempbench.languages.{code}: there is no {named(code)}; write "
+                f"it (docs/data-formats.md), or use one of {', '.join(known)}"
+            )
+    try:
+        # Their words are read while these modules are imported.
+        from scripts.dates.formats import check_language  # noqa: PLC0415
+        from scripts.multitempbench.prompts import load_prompts  # noqa: PLC0415
+
+        used = [code for code in languages if code in known]
+        for code in used:
+            load_language(language_file(code))
+            check_language(code)
+        load_prompts(used)
+    except DataError as error:
+        yield f"multitempbench.languages: {error}"
+
+
+def sized(languages: Section) -> dict[str, dict[str, Any]]:
+    """The languages of a run by code: `resource` and `corpus_gb` of their files, or the run's own.
+
+    Raises LanguageError for a file that cannot be read.
+    """
+    out = {}
+    for code, entry in languages.items():
+        language = load_language(language_file(code))
+        out[code] = {"resource": language.resource, "corpus_gb": language.corpus_gb, **entry}
+    return out
 
 
 def _analysis_problems(section: Section, roster: Section) -> Iterator[str]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scripts.dates.languages import CALENDARS
+from scripts.dates.signs import CALENDARS
 from scripts.files import DataError
 from scripts.multitempbench.tasks import LANGUAGE_LABELS, LANGUAGES, TASKS
 from scripts.statistics import correlation

@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 from scripts.dates.calendars import CalendarRangeError, to_hijri, to_lunar
+from scripts.dates.languages import LANGUAGES
 from scripts.files import DataError
 from scripts.multitempbench.candidates import STEPS, Outcome
 from scripts.multitempbench.gold_audit import Audit, audit
@@ -22,8 +23,8 @@ from scripts.records import content_id
 
 #: Columns of curation.csv.
 COLUMNS = ("source", "task", "step", "kept", "dropped", "reason")
-#: Languages whose `calendar` format names days of another calendar.
-CALENDARS = {"zh": "lunar", "ar": "Hijri", "ha": "Hijri"}
+#: What the accounts call the calendars besides the Gregorian.
+CALENDARS = {"hijri": "Hijri", "lunar": "lunar"}
 CALENDAR_RANGES = ("drop", "prefer", "keep")
 DISAGREEING_GOLDS = ("drop", "keep")
 #: Answer kinds whose few values are drawn in equal shares.
@@ -70,7 +71,8 @@ class Settings:
         """The calendars besides the Gregorian that the run writes dates in."""
         if "calendar" not in self.formats:
             return ()
-        return tuple(sorted({CALENDARS[code] for code in self.languages if code in CALENDARS}))
+        used = {LANGUAGES[code].forms["calendar"].calendar for code in self.languages}
+        return tuple(sorted(CALENDARS[name] for name in used if name in CALENDARS))
 
 
 @dataclass(frozen=True, slots=True)

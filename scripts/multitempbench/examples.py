@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from scripts.dates.languages import LEFT_TO_RIGHT_MARK as MARK
+from scripts.dates.signs import LEFT_TO_RIGHT_MARK as MARK
 from scripts.judging.verdicts import VERDICTS
 from scripts.multitempbench import wording
 from scripts.multitempbench.tables.results import SHORT_TASKS

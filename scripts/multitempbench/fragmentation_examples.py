@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from scripts.dates.languages import CALENDARS
+from scripts.dates.signs import CALENDARS
 from scripts.files import DataError, iterate_csv
 from scripts.multitempbench.fragmentation import MEASURE_COLUMNS, measure
 from scripts.multitempbench.tasks import LANGUAGE_LABELS

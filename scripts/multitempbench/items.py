@@ -15,6 +15,9 @@ from typing import Any
 from scripts.dates import formats
 from scripts.dates.calendars import CalendarRangeError
 from scripts.dates.formats import Options, Written
+from scripts.dates.language_files import named
+from scripts.dates.languages import LANGUAGES
+from scripts.dates.signs import ASCII_DIGITS, DIGITS
 from scripts.files import DataError
 from scripts.judging import answer_words
 from scripts.multitempbench.questions import PLACEHOLDER, SeedQuestion
@@ -141,7 +144,7 @@ def write_checked(day: date, language: str, form: str, options: Options) -> Writ
     if found != day:
         raise DataError(
             f"{day} is written {written.text!r} ({language}, {form}), which reads as {found}: "
-            "correct scripts/dates/formats.py"
+            f"correct forms.{form} in {named(language)}"
         )
     return written
 
@@ -204,23 +207,24 @@ def wordings(
 
 
 def _date_time_wordings(moment: datetime, language: str, options: Options) -> Iterator[str]:
-    day_first = language != "zh"
+    known = LANGUAGES[language]
     clock = f"{moment:%H:%M}"
-    twelve = f"{(moment.hour - 1) % 12 + 1}:{moment:%M} {'AM' if moment.hour < 12 else 'PM'}"
+    halves = known.twelve_hour_clock
     yield moment.isoformat(timespec="minutes")
     for text in formats.aliases(moment.date(), language, options):
         yield f"{text} {clock}"
-        if day_first:
+        if known.spaced:
             yield f"{clock} {text}"
-        if language == "en":
-            yield f"{text} {twelve}"
+        if halves:
+            half = halves[0] if moment.hour < 12 else halves[1]
+            yield f"{text} {(moment.hour - 1) % 12 + 1}:{moment:%M} {half}"
 
 
 def _number_wordings(value: str, unit: str | None, language: str) -> Iterator[str]:
-    digits = [value]
-    if language == "ar":
-        digits.append(value.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")))
-    for number in digits:
+    own = LANGUAGES[language].forms["long"].digits
+    digits = [value, value.translate(str.maketrans(ASCII_DIGITS, DIGITS[own]))]
+    space = " " if LANGUAGES[language].spaced else ""
+    for number in dict.fromkeys(digits):
         yield number
         for word in answer_words.unit_words(language, unit) if unit else ():
-            yield f"{number}{'' if language == 'zh' else ' '}{word}"
+            yield f"{number}{space}{word}"

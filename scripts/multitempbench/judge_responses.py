@@ -77,7 +77,7 @@ def main(snakemake: Any) -> None:
     runs = read_runs(snakemake)
     responses = [response for run in runs for response in run]
     if snakemake.params.judge == DATE_JUDGE:
-        judgements = judge_by_rule(items, responses, load_prompts(given.prompts))
+        judgements = judge_by_rule(items, responses, load_prompts(snakemake.params.languages))
     else:
         judgements = by_model(snakemake, items, responses)
     position = 0

@@ -15,19 +15,21 @@ import torch
 import transformers
 from transformers import AutoModelForSeq2SeqLM
 
+from scripts.dates.languages import LANGUAGES
 from scripts.inference import models
 from scripts.inference.interface import Backend, BackendError, ModelSpec
 from scripts.records import Request, Response
 
-#: Codes of FLORES-200, which NLLB uses, and of MADLAD-400's target marks.
-NLLB_CODES = {
-    "ar": "arb_Arab",
-    "zh": "zho_Hans",
-    "en": "eng_Latn",
-    "de": "deu_Latn",
-    "ha": "hau_Latn",
-}
-MADLAD_MARKS = {language: f"<2{language}>" for language in NLLB_CODES}
+
+def _codes(name: str) -> dict[str, str]:
+    """What a family of models calls each language, by the languages' files."""
+    known = {code: language.translators.get(name) for code, language in LANGUAGES.items()}
+    return {code: called for code, called in known.items() if called}
+
+
+#: Codes of FLORES-200, which NLLB uses, and MADLAD-400's target marks.
+NLLB_CODES = _codes("nllb")
+MADLAD_MARKS = _codes("madlad")
 BEAMS = 4
 BATCH = 16
 # A sentence ends behind a word of two or more small letters, a digit pair or a mark ("St." does
@@ -136,7 +138,7 @@ class LocalTranslator(Backend):
     def _target(self) -> tuple[str, dict[str, Any]]:
         """Prefix of the text, and options of `generate`, by which the model knows its language."""
         vocabulary = self._tokenizer.get_vocab()
-        code, mark = NLLB_CODES[self.language], MADLAD_MARKS[self.language]
+        code, mark = NLLB_CODES.get(self.language), MADLAD_MARKS.get(self.language)
         if code in vocabulary:
             self._tokenizer.src_lang = NLLB_CODES["en"]
             return "", {"forced_bos_token_id": vocabulary[code]}
@@ -152,7 +154,7 @@ class LocalTranslator(Backend):
         limit = int(batch[0].decoding["max_new_tokens"])
         parts = [sentences(request.messages[-1]["content"]) for request in batch]
         made = iter(self._sentences([part for each in parts for part in each], limit))
-        separator = "" if self.language == "zh" else " "
+        separator = " " if LANGUAGES[self.language].spaced else ""
         responses = []
         for request, each in zip(batch, parts, strict=True):
             done = [next(made) for _ in each]

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from scripts.dates.languages import ENGLISH
+from scripts.dates.english import ABBREVIATIONS, MONTHS
 
 Order = Literal["mdy", "dmy"] | None
 
 # Not those of the `calendar` module, which speaks the language of the process's locale.
 _MONTHS = {
     name: number
-    for names in (ENGLISH.gregorian_months, ENGLISH.abbreviations)
+    for names in (MONTHS, ABBREVIATIONS)
     for number, spellings in enumerate(names, start=1)
     for name in spellings
 }

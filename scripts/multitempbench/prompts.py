@@ -1,4 +1,4 @@
-"""Prompts as files, one a language, and one request per item made of them.
+"""Prompts out of the languages' files, and one request per item made of them.
 
 Zero-shot: the question, then one short instruction in the item's language to give nothing but the
 final answer. The instruction names the kind of answer and, where the answer is one of a few words,
@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from scripts.files import DataError, read_yaml
+from scripts.dates.language_files import named
+from scripts.dates.languages import LANGUAGES
+from scripts.files import DataError
 from scripts.judging import answer_words
-from scripts.multitempbench.tasks import ANSWER_KINDS, LANGUAGES, RELATIONS
+from scripts.multitempbench.tasks import ANSWER_KINDS, RELATIONS
 from scripts.records import Item, Request
 
 #: The benchmark is zero-shot.
@@ -23,7 +24,6 @@ SETTING = {"shots": 0}
 YES_NO = ("yes", "no")
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_KEYS = ("language", "prompt", "separator", "instructions")
 # Placeholders that the instruction for a kind of answer holds, each once.
 _NEEDED = {kind: ["options"] if kind in ("relation", "yes_no") else [] for kind in ANSWER_KINDS}
 
@@ -68,41 +68,28 @@ def _marks(text: str) -> list[str]:
     return sorted(_PLACEHOLDER.findall(text))
 
 
-def parse_prompt(content: Any, where: str) -> Prompt:
-    """A prompt from parsed YAML; DataError names the file and what is wrong with it."""
-    if not isinstance(content, dict) or set(content) != set(_KEYS):
-        raise DataError(f"{where}: expected exactly the keys {', '.join(_KEYS)}")
-    language, prompt, separator, instructions = (content[key] for key in _KEYS)
-    if language not in LANGUAGES:
-        raise DataError(f"{where}: language {language!r} is none of {', '.join(LANGUAGES)}")
-    if not isinstance(separator, str) or not separator:
-        raise DataError(f"{where}: separator must be the text between two options")
-    if not isinstance(prompt, str) or _marks(prompt) != ["instruction", "question"]:
-        raise DataError(f"{where}: prompt must hold {{{{question}}}} and {{{{instruction}}}} once")
-    if not isinstance(instructions, dict) or set(instructions) != set(ANSWER_KINDS):
-        raise DataError(f"{where}: instructions needs exactly {', '.join(ANSWER_KINDS)}")
-    for kind, text in instructions.items():
-        if not isinstance(text, str) or not text.strip() or _marks(text) != _NEEDED[kind]:
-            raise DataError(
-                f"{where}: instructions.{kind} must be a text with the marks {_NEEDED[kind]}"
-            )
-    return Prompt(language, prompt, separator, instructions)
+def parse_prompt(language: str, content: Mapping[str, Any]) -> Prompt:
+    """The prompt of a language out of its file; DataError names the file and what is wrong."""
+    where = f"{named(language)}: prompt"
+    text, instructions = content["text"], content["instructions"]
+    if _marks(text) != ["instruction", "question"]:
+        raise DataError(
+            f"{where}.text: must hold {{{{question}}}} and {{{{instruction}}}} once each, and no "
+            "other mark; correct it"
+        )
+    for kind in ANSWER_KINDS:
+        if _marks(instructions[kind]) != _NEEDED[kind]:
+            wanted = " and ".join(f"{{{{{mark}}}}}" for mark in _NEEDED[kind]) or "no mark"
+            raise DataError(f"{where}.instructions.{kind}: must hold {wanted}; correct it")
+    return Prompt(language, text, content["separator"], dict(instructions))
 
 
-def load_prompt(path: Path | str) -> Prompt:
-    """Read a prompt file; DataError for anything that is not a prompt."""
-    return parse_prompt(read_yaml(path), str(path))
-
-
-def load_prompts(paths: Sequence[Path | str]) -> dict[str, Prompt]:
-    """Prompts by language; DataError when two files are for one language."""
-    prompts: dict[str, Prompt] = {}
-    for path in paths:
-        prompt = load_prompt(path)
-        if prompt.language in prompts:
-            raise DataError(f"{path}: a second prompt for the language {prompt.language}")
-        prompts[prompt.language] = prompt
-    return prompts
+def load_prompts(languages: Sequence[str]) -> dict[str, Prompt]:
+    """The prompts of these languages by their code; DataError for a language without a file."""
+    unknown = [code for code in languages if code not in LANGUAGES]
+    if unknown:
+        raise DataError(f"{named(unknown[0])}: missing; write it, or leave the language out")
+    return {code: parse_prompt(code, LANGUAGES[code].prompt) for code in languages}
 
 
 def build_requests(
@@ -114,8 +101,8 @@ def build_requests(
         prompt = prompts.get(item.factors["language"])
         if prompt is None:
             raise DataError(
-                f"{item.item_id}: no prompt for the language {item.factors['language']}; add a "
-                "file to scripts/multitempbench/prompts"
+                f"{item.item_id}: no prompt for the language {item.factors['language']}; add it "
+                "to multitempbench.languages"
             )
         message = prompt.render(item.inputs["question"], item.gold["kind"])
         messages = [{"role": "user", "content": message}]

@@ -1,23 +1,24 @@
 """The tasks of MultiTempBench: what is asked, and what kinds of answer there are.
 
-Imports nothing heavy: the Snakefile reads it while it parses.
+Imports nothing heavy: the Snakefile reads it while it parses. What a task needs of a language
+stands in the language's file (data/languages).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scripts.dates import languages
+from scripts.dates import languages, signs
 
 #: Written forms of a date, in the order of growing complexity (table 1).
-FORMATS = languages.FORMATS
-#: Languages by their ISO 639-1 code, in the order of the paper's tables.
-LANGUAGES = ("ar", "zh", "en", "de", "ha")
-LANGUAGE_LABELS = {code: languages.LANGUAGES[code].label for code in LANGUAGES}
+FORMATS = signs.FORMATS
+#: Languages that have a file by their code, in the order of the tables: the paper's own first.
+LANGUAGES = tuple(languages.LANGUAGES)
+LANGUAGE_LABELS = {code: language.label for code, language in languages.LANGUAGES.items()}
 #: Kinds of gold answer: `gold.kind` of an item.
 ANSWER_KINDS = ("date", "date_time", "number", "relation", "yes_no")
-#: Relations of an event to a reference date; what each is called in a language stands in
-#: `scripts/judging/answer_words.py`.
+#: Relations of an event to a reference date; `relations` of a language's file says what each is
+#: called.
 RELATIONS = ("before", "after", "simultaneous", "during")
 
 

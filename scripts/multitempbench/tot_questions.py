@@ -14,7 +14,7 @@ from datetime import date
 from typing import Any
 
 from scripts.corpora.test_of_time import TestOfTimeRow
-from scripts.dates.languages import english_ordinal
+from scripts.dates import english
 from scripts.multitempbench.candidates import Outcome, asked, doubtful_dates
 from scripts.multitempbench.mentions import Found, Order, find_dates, place
 from scripts.multitempbench.recomputation import recompute
@@ -131,7 +131,7 @@ def clean(question: str) -> str:
     for mention in reversed(find_dates(text).dates):
         if text[: mention.start].endswith(" in "):
             text = f"{text[: mention.start - 3]}on {text[mention.start :]}"
-    return _ANNIVERSARY.sub(lambda match: english_ordinal(int(match[1])), text).strip()
+    return _ANNIVERSARY.sub(lambda match: english.ordinal(int(match[1])), text).strip()
 
 
 def _question(outcome: Outcome, row: TestOfTimeRow, text: str, found: Found) -> Outcome:

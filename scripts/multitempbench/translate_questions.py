@@ -8,6 +8,7 @@ translation model), max_new_tokens, store (the store file, no output of the rule
 
 from typing import TYPE_CHECKING, Any
 
+from scripts.dates.language_files import SOURCE_LANGUAGE
 from scripts.execution import execute, exit_on_sigterm
 from scripts.files import DataError, read_records, write_records
 from scripts.inference.backends import create_backend
@@ -51,8 +52,7 @@ def translate(
             f"translation.method {params.method!r}; known: {', '.join(translation.METHODS)}"
         )
     if params.method == "shipped":
-        shipped = read_records(snakemake.input.shipped, Translation)
-        return translation.shipped_rows(questions, params.language, shipped)
+        return translation.shipped_rows(questions, params.language)
     if not questions:
         return [], []
     backend, name, styles = translator(snakemake)
@@ -79,12 +79,13 @@ def main(snakemake: Any) -> None:
     exit_on_sigterm()
     language = snakemake.params.language
     questions = read_records(snakemake.input.questions, SeedQuestion)
-    shipped = snakemake.input.get("shipped")
-    known = [row.question_id for row in read_records(shipped, Translation)] if shipped else []
     overrides = translation.override_rows(
-        questions, language, read_records(snakemake.input.overrides, Override), known
+        questions,
+        language,
+        read_records(snakemake.input.overrides, Override),
+        snakemake.params.known_questions,
     )
-    if language == translation.SOURCE_LANGUAGE:
+    if language == SOURCE_LANGUAGE:
         rows, failures = translation.source_rows(questions), list[Untranslated]()
     else:
         done = {row.question_id for row in overrides}

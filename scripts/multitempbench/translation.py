@@ -3,7 +3,7 @@
 A placeholder travels as a mark, `{d1}` as `⟦D1⟧`; when a translator does not keep the marks of one
 style, the next style is tried. What comes back is checked: every placeholder as often as in the
 source, nothing new. A text that fails with every style is an `Untranslated` row, never a
-translation. Sources are interchangeable: a shipped file, a model of the roster, or a local
+translation. Sources are interchangeable: the language's file, a model of the roster, or a local
 translation model (`local_translation.py`); a reviewer's override wins over all of them.
 """
 
@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
+from scripts.dates.language_files import SOURCE_LANGUAGE, named
+from scripts.dates.languages import LANGUAGES
 from scripts.files import DataError
 from scripts.inference import runner
 from scripts.inference.interface import Backend
@@ -24,16 +26,7 @@ from scripts.multitempbench.questions import PLACEHOLDER, SeedQuestion
 from scripts.multitempbench.translation_rows import HIDDEN, Override, Translation
 from scripts.records import Request
 
-SOURCE_LANGUAGE = "en"
 METHODS = ("shipped", "model", "local")
-#: What a language is called towards a model that translates.
-LANGUAGE_NAMES = {
-    "ar": "Modern Standard Arabic",
-    "zh": "Simplified Chinese",
-    "en": "English",
-    "de": "German",
-    "ha": "Hausa (Latin script, with the hooked letters ɓ, ɗ, ƙ)",
-}
 #: Marks in the order in which they are tried; `{}` is the placeholder's name in capitals.
 MARK_STYLES = ("⟦{}⟧", "[{}]", "__{}__", "X{}X")
 #: Marks for translation models, whose vocabularies often lack rare brackets.
@@ -45,8 +38,19 @@ GREEDY = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
 _BRACE = re.compile(r"[{}]")
 _TOUCHING = re.compile(r"\}\{|[0-9A-Za-z]\{|\}[0-9A-Za-z]")
 _LONG_NUMBER = re.compile(r"\d{3,}")
+# How the Unicode names of a script's letters begin; a script that is not listed is not checked.
+_SCRIPTS = {
+    "arabic": "ARABIC",
+    "bengali": "BENGALI",
+    "cyrillic": "CYRILLIC",
+    "devanagari": "DEVANAGARI",
+    "greek": "GREEK",
+    "han": "CJK",
+    "hebrew": "HEBREW",
+    "thai": "THAI",
+}
 # Least share of the letters that must be of the language's own script; names may stay Latin.
-_SCRIPTS = {"ar": ("ARABIC", 0.5), "zh": ("CJK", 0.5)}
+_OWN_SCRIPT = 0.5
 # A translation is neither this many times longer nor shorter than its source (plus the slack).
 _LENGTH_RATIO, _LENGTH_SLACK = 4, 40
 _QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
@@ -169,12 +173,12 @@ def _has_mark_left(source: str, text: str, style: str | None) -> bool:
 
 
 def _in_script(text: str, language: str) -> bool:
-    if language not in _SCRIPTS:
+    prefix = _SCRIPTS.get(LANGUAGES[language].script) if language in LANGUAGES else None
+    if prefix is None:
         return True
-    prefix, least = _SCRIPTS[language]
     letters = [c for c in PLACEHOLDER.sub("", text) if c.isalpha()]
     own = sum(unicodedata.name(c, "").startswith(prefix) for c in letters)
-    return bool(letters) and own >= least * len(letters)
+    return bool(letters) and own >= _OWN_SCRIPT * len(letters)
 
 
 def clean(text: str) -> str:
@@ -196,42 +200,35 @@ def source_rows(questions: Iterable[SeedQuestion]) -> list[Translation]:
 
 
 def shipped_rows(
-    questions: Sequence[SeedQuestion], language: str, shipped: Iterable[Translation]
+    questions: Sequence[SeedQuestion], language: str
 ) -> tuple[list[Translation], list[Untranslated]]:
-    """The rows of a file of translations that belong to the questions, each one checked."""
-    by_id: dict[str, Translation] = {}
-    for row in shipped:
-        if row.language != language:
-            continue
-        if row.question_id in by_id:
-            raise DataError(
-                f"translation of {row.question_id} ({language}) stands twice in the shipped file; "
-                "remove one of the two rows"
-            )
-        by_id[row.question_id] = row
+    """The translations of the language's file that belong to the questions, each one checked."""
+    known, where = LANGUAGES[language], named(language)
     rows, failures = [], []
     for question in questions:
-        own = by_id.get(question.question_id)
-        problem = (
-            placeholder_problem(question.text, own.text)
-            if own
-            else "the shipped file has no row for it; its text may have changed"
-        )
-        if own is not None and not problem:
-            rows.append(own)
+        name = question.question_id
+        text = known.translations.get(name)
+        problem = "missing; add it, or correct the id if the question's text has changed"
+        if text is not None:
+            problem = placeholder_problem(question.text, text)
+        if text is None or problem:
+            reason = f"{where}: translations.texts.{name}: {problem}"
+            failures.append(Untranslated(name, language, reason))
         else:
-            failures.append(Untranslated(question.question_id, language, problem))
+            rows.append(
+                Translation(name, language, text, known.translator, known.translations_reviewed)
+            )
     return rows, failures
 
 
 def chat_messages(text: str, language: str, style: str) -> list[dict[str, str]]:
     """What a model of the roster is asked: translate one marked text, keep the marks."""
-    example = style.format("D1")
+    example, name = style.format("D1"), LANGUAGES[language].translators["chat"]
     return [
         {
             "role": "user",
             "content": (
-                f"Translate the English text below into {LANGUAGE_NAMES[language]}. Write it the "
+                f"Translate the English text below into {name}. Write it the "
                 "way a careful native speaker would, and translate nothing but the text: do not "
                 f"answer it and do not explain. Parts such as {example} stand for dates and times "
                 "of day. Copy each of them exactly as it is, as often as it occurs, to the place "
@@ -263,8 +260,8 @@ def machine_rows(
     translations and, for questions that failed with every style, the reason of the last failure.
     A backend named `seq2seq` gets the bare text, any other one an instruction.
     """
-    if language not in LANGUAGE_NAMES or language == SOURCE_LANGUAGE:
-        raise DataError(f"cannot translate into {language!r}; known: {', '.join(LANGUAGE_NAMES)}")
+    if language not in LANGUAGES or language == SOURCE_LANGUAGE:
+        raise DataError(f"cannot translate into {language!r}; known: {', '.join(LANGUAGES)}")
     messages = plain_messages if backend.name == "seq2seq" else chat_messages
     done: dict[str, Translation] = {}
     reasons = {question.question_id: "" for question in questions}

@@ -1,7 +1,7 @@
 """Rule script: the hidden states of one model for the sentences with dates.
 
-input.templates: the sentence of each language; input.weights: the files of the model's prepared
-folder, where the model has one.
+input.weights: the files of the model's prepared folder, where the model has one. The sentence of
+each language stands in the language's file.
 output.states (safetensors), output.index (JSONL), output.manifest (JSON).
 params: name, entry (the model's roster entry), benchmark, years, dates_per_year, formats,
 languages, tokens, precision, seed.
@@ -77,7 +77,7 @@ def main(snakemake: Any) -> None:
         torch.set_num_threads(int(spec.options["threads"]))
     days = texts.draw_dates(settings["years"], settings["dates_per_year"], settings["seed"])
     sentences = texts.date_sentences(
-        texts.load_templates(snakemake.input.templates),
+        texts.load_templates(settings["languages"]),
         days,
         settings["languages"],
         settings["formats"],

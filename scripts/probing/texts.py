@@ -11,12 +11,13 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
 from scripts.dates.formats import write
-from scripts.files import DataError, read_yaml
+from scripts.dates.language_files import named
+from scripts.dates.languages import LANGUAGES
+from scripts.files import DataError
 from scripts.statistics.seeding import cell_generator
 
 #: Designs that are drawn; the one whose month, day and year are least correlated is taken.
@@ -40,17 +41,22 @@ class DateSentence:
     end: int
 
 
-def load_templates(path: Path | str) -> dict[str, str]:
+def load_templates(languages: Sequence[str]) -> dict[str, str]:
     """The sentence of each language. DataError unless each ends with its one `{date}`."""
-    content = read_yaml(path)
-    if not isinstance(content, dict) or not content:
-        raise DataError(f"{path}: expected one sentence a language")
-    for language, sentence in content.items():
-        if not isinstance(sentence, str) or sentence.count(PLACE) != 1:
-            raise DataError(f"{path}: {language}: the sentence needs {PLACE} exactly once")
+    sentences = {}
+    for language in languages:
+        where = f"{named(language)}: probe"
+        if language not in LANGUAGES:
+            raise DataError(f"{where}: no such file; write it, or leave the language out")
+        sentence = LANGUAGES[language].probe
+        if sentence.count(PLACE) != 1:
+            raise DataError(f"{where}: the sentence needs {PLACE} exactly once")
         if not sentence.endswith(PLACE):
-            raise DataError(f"{path}: {language}: the sentence must end with {PLACE}")
-    return dict(content)
+            raise DataError(
+                f"{where}: the sentence must end with {PLACE}, so that the last token is its"
+            )
+        sentences[language] = sentence
+    return sentences
 
 
 def draw_dates(years: Sequence[int], dates_per_year: int, seed: int) -> list[date]:

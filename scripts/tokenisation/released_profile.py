@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 
 from scripts.dates.calendars import to_hijri, to_lunar
-from scripts.dates.languages import LANGUAGES, arabic_indic, lunar_day
+from scripts.dates.languages import LANGUAGES
+from scripts.dates.signs import arabic_indic, lunar_day
 from scripts.files import DataError
 from scripts.statistics.seeding import cell_generator
 from scripts.tokenisation.mdfr import cosine_distance

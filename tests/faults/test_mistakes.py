@@ -26,6 +26,7 @@ import yaml
 from scripts.corpora import fetch_corpus, readers
 from scripts.corpora.download import Retries
 from scripts.corpora.sources import verify
+from scripts.dates.language_files import load_language
 from scripts.documents.manifest import read_manifest
 from scripts.execution import execute
 from scripts.files import DataError, dump_line, read_csv, read_records, write_records, write_text
@@ -37,7 +38,6 @@ from scripts.inference.store import store_path
 from scripts.judging.labels import read_labels
 from scripts.multitempbench import fragmentation_examples
 from scripts.multitempbench.own_questions import read_own_questions
-from scripts.probing.texts import load_templates
 from scripts.publishing import compile_paper
 from scripts.publishing.numbers import read_declaration
 from scripts.records import Item, Request
@@ -307,7 +307,7 @@ OVERLAYS: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "unknown language": (
         "multitempbench: {languages: {fr: {resource: high, corpus_gb: 3}}}\n",
-        ["multitempbench.languages.fr: unknown key; allowed here: ar, de, en, ha, zh"],
+        ["multitempbench.languages.fr: there is no data/languages/fr.yaml; write it", "ar, de"],
     ),
     "unknown judge": (
         "tide: {judging: {council: [rule_judge, nobody]}}\n",
@@ -613,7 +613,7 @@ READERS: dict[str, tuple[Path | str, Reader]] = {
     "published.csv": (Path("data/published/multitempbench_table4.csv"), read_csv),
     "counts.csv": (Path("data/published/replay_counts.csv"), lambda path: read_counts(path, {})),
     "prompt.yaml": (Path("scripts/syntaxbench/prompts/count_chars.yaml"), load_prompt),
-    "templates.yaml": (Path("scripts/probing/templates.yaml"), load_templates),
+    "en.yaml": (Path("data/languages/en.yaml"), load_language),
     "numbers.yaml": (Path("paper/numbers/tide.yaml"), read_declaration),
 }  # fmt: skip
 

@@ -14,16 +14,14 @@ from scripts.multitempbench.prompts import build_requests, load_prompts
 from scripts.multitempbench.questions import SeedQuestion
 from scripts.multitempbench.recomputation import recompute
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES
-from scripts.multitempbench.translation import source_rows
+from scripts.multitempbench.translation import shipped_rows, source_rows
 from scripts.multitempbench.translation_rows import Translation
 from scripts.records import Request
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data/embedded"
 QUESTIONS = DATA / "multitempbench_questions.jsonl"
-SHIPPED = DATA / "multitempbench_translations.jsonl"
 OVERRIDES = DATA / "multitempbench_overrides.jsonl"
-PROMPTS = [ROOT / f"scripts/multitempbench/prompts/{language}.yaml" for language in LANGUAGES]
 OPTIONS = Options()
 DECODING = {"temperature": 0.0, "top_p": 1.0, "repetition_penalty": 1.0}
 CALENDARS = {
@@ -47,8 +45,8 @@ def own_questions() -> tuple[SeedQuestion, ...]:
 
 @cache
 def own_translations() -> dict[str, list[Translation]]:
-    shipped = read_records(SHIPPED, Translation)
-    rows = {language: [r for r in shipped if r.language == language] for language in LANGUAGES}
+    others = [language for language in LANGUAGES if language != "en"]
+    rows = {language: shipped_rows(own_questions(), language)[0] for language in others}
     return rows | {"en": source_rows(own_questions())}
 
 
@@ -66,7 +64,7 @@ def own_items(task: str) -> Built:
 
 @cache
 def own_requests(task: str) -> list[Request]:
-    return build_requests(own_items(task).items, load_prompts(PROMPTS), DECODING)
+    return build_requests(own_items(task).items, load_prompts(LANGUAGES), DECODING)
 
 
 def question(

@@ -89,7 +89,11 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("multitempbench/quota/relation", {"wikipedia": 0}, ["no source has any question"]),
         ("multitempbench/quota/relation", {"wikipedia": -1}, ["wikipedia: -1 is less than the"]),
         ("multitempbench/shots", [1], ["multitempbench.shots"]),
-        ("multitempbench/languages/fr", {}, ["languages.fr: unknown key", "ha"]),
+        (
+            "multitempbench/languages/fr",
+            {},
+            ["there is no data/languages/fr.yaml", "ha"],
+        ),
         ("multitempbench/translation/model", None, ["translation.model: missing"]),
         ("multitempbench/translation/model", "gpt-5", ["translation.model: 'gpt-5' is not in"]),
         ("multitempbench/judging/judges", ["gemini"], ["'gemini' is not in models"]),

@@ -10,8 +10,9 @@ from hijridate import Hijri
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.dates import languages
-from scripts.dates.languages import CALENDARS, LANGUAGES, fold, month_numbers
+from scripts.dates import english, signs
+from scripts.dates.languages import LANGUAGES, month_numbers
+from scripts.dates.signs import CALENDARS, fold
 
 NAMED = [
     (code, system)
@@ -95,29 +96,39 @@ def test_era_marks_say_one_year_count() -> None:
         assert language.eras["gregorian"] and language.eras["hijri"] and language.eras["before"]
 
 
+def test_english_sources_have_the_words_of_the_language() -> None:
+    known = LANGUAGES["en"]
+    assert known.gregorian_months == english.MONTHS
+    assert known.abbreviations == english.ABBREVIATIONS
+    assert dict(known.number_words) == english.NUMBER_WORDS
+    ordinals = dict(zip(known.ordinal_words, range(1, 32), strict=True))
+    assert ordinals == english.ORDINAL_WORDS
+    assert list(known.ordinals) == [english.ordinal(day) for day in range(1, 32)]
+
+
 def test_english_ordinals() -> None:
     expected = (
         "1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th 13th 14th 15th 16th 17th 18th 19th "
         "20th 21st 22nd 23rd 24th 25th 26th 27th 28th 29th 30th 31st"
     )
-    assert " ".join(languages.english_ordinal(n) for n in range(1, 32)) == expected
-    assert languages.english_ordinal(111) == "111th"
+    assert " ".join(english.ordinal(n) for n in range(1, 32)) == expected
+    assert english.ordinal(111) == "111th"
 
 
 @given(st.integers(0, 10**9))
 def test_digits_of_every_script_come_back(number: int) -> None:
-    for digits in languages.POSITIONAL_DIGITS:
+    for digits in signs.POSITIONAL_DIGITS:
         text = "".join(digits[int(d)] for d in str(number))
-        assert languages.ascii_digits(text) == str(number)
-    assert languages.ascii_digits(languages.arabic_indic(number)) == str(number)
-    assert languages.chinese_number(languages.chinese_digits(number)) == number
+        assert signs.ascii_digits(text) == str(number)
+    assert signs.ascii_digits(signs.arabic_indic(number)) == str(number)
+    assert signs.chinese_number(signs.chinese_digits(number)) == number
 
 
 def test_digits_are_the_ranges_of_unicode() -> None:
-    for digits in languages.POSITIONAL_DIGITS:
+    for digits in signs.POSITIONAL_DIGITS:
         assert [int(d) for d in digits] == list(range(10))
         assert all(ord(b) - ord(a) == 1 for a, b in pairwise(digits))
-    assert languages.chinese_digits(2023) == "二零二三"
+    assert signs.chinese_digits(2023) == "二零二三"
 
 
 def test_lunar_days() -> None:
@@ -125,8 +136,8 @@ def test_lunar_days() -> None:
         "初一 初二 初三 初四 初五 初六 初七 初八 初九 初十 十一 十二 十三 十四 十五 十六 十七 十八 "
         "十九 二十 廿一 廿二 廿三 廿四 廿五 廿六 廿七 廿八 廿九 三十"
     )
-    assert " ".join(languages.lunar_day(n) for n in range(1, 31)) == expected
-    assert [languages.chinese_number(text) for text in expected.split()] == list(range(1, 31))
+    assert " ".join(signs.lunar_day(n) for n in range(1, 31)) == expected
+    assert [signs.chinese_number(text) for text in expected.split()] == list(range(1, 31))
 
 
 @pytest.mark.parametrize(
@@ -152,10 +163,10 @@ def test_lunar_days() -> None:
     ],
 )
 def test_chinese_numerals(text: str, value: int | None) -> None:
-    assert languages.chinese_number(text) == value
+    assert signs.chinese_number(text) == value
 
 
 @given(st.text(alphabet="零〇一二三九十廿卅初年月闰1 x"))
 def test_chinese_numerals_never_crash(text: str) -> None:
-    value = languages.chinese_number(text)
+    value = signs.chinese_number(text)
     assert value is None or value >= 0

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.dates import english
 from scripts.dates.bangla import BENGALI_MONTHS, LATIN_MONTHS, from_gregorian
-from scripts.dates.languages import ENGLISH
 from scripts.dates.legal_dates import (
     GREGORIAN_YEARS,
     REASONS,
@@ -260,7 +260,7 @@ def _bengali_ordinal(day: int) -> str:
 
 
 def _month(day: date) -> str:
-    return ENGLISH.gregorian_months[day.month - 1][0]
+    return english.MONTHS[day.month - 1][0]
 
 
 def _bengali_month(day: date) -> str:

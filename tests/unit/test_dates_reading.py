@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.dates import formats
-from scripts.dates.languages import LANGUAGES, fold
+from scripts.dates.languages import LANGUAGES
 from scripts.dates.number_words import NUMBER_WORDS, chinese_integer
 from scripts.dates.plain_text import normalise
 from scripts.dates.reading import read_text
+from scripts.dates.signs import fold
 from scripts.dates.times_of_day import hours
 from scripts.multitempbench.tasks import FORMATS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scripts.dates.languages import fold
+from scripts.dates.signs import fold
 from scripts.judging import answer_words as words
 from scripts.judging.commitments import commitments, first_sentence
 from scripts.judging.date_judge import judge

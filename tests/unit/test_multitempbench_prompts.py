@@ -1,15 +1,15 @@
+import re
 from types import SimpleNamespace
 
 import pytest
-import yaml
-from multitempbench_material import DECODING, PROMPTS, own_items, own_requests
+from multitempbench_material import DECODING, own_items, own_requests
 
+from scripts.dates.languages import ENGLISH
 from scripts.files import DataError, read_records, write_records
 from scripts.judging import answer_words
 from scripts.multitempbench import build_requests as rule
 from scripts.multitempbench.prompts import (
     build_requests,
-    load_prompt,
     load_prompts,
     offered_words,
     parse_prompt,
@@ -17,7 +17,7 @@ from scripts.multitempbench.prompts import (
 from scripts.multitempbench.tasks import ANSWER_KINDS, FORMATS, LANGUAGES, RELATIONS, TASKS
 from scripts.records import Request
 
-LOADED = load_prompts(PROMPTS)
+LOADED = load_prompts(LANGUAGES)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -82,55 +82,41 @@ def test_an_item_without_a_prompt_is_an_error():
 
 
 def content(**changes):
-    return yaml.safe_load(PROMPTS[0].read_text()) | changes
+    return {**ENGLISH.prompt, **changes}
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ([], "exactly the keys"),
-        (content(system="You know dates."), "exactly the keys"),
-        (content(language="fr"), "language"),
-        (content(separator=""), "separator"),
-        (content(prompt="{{question}}"), "prompt must hold"),
-        (content(prompt="{{question}} {{question}} {{instruction}}"), "prompt must hold"),
-        (content(prompt=3), "prompt must hold"),
-        (content(instructions={"date": "Answer."}), "instructions needs exactly"),
-        (content(instructions=["Answer."]), "instructions needs exactly"),
+        (content(text="{{question}}"), "prompt.text: must hold"),
+        (content(text="{{question}} {{question}} {{instruction}}"), "prompt.text: must hold"),
         (
             content(instructions=dict.fromkeys(ANSWER_KINDS, "Answer.")),
-            "instructions.relation must be",
+            "prompt.instructions.relation: must hold {{options}}",
         ),
         (
             content(instructions=dict.fromkeys(ANSWER_KINDS, "One of {{options}}")),
-            "instructions.date must be",
+            "prompt.instructions.date: must hold no mark",
         ),
     ],
 )
 def test_what_is_no_prompt(changed, message):
-    with pytest.raises(DataError, match=message):
-        parse_prompt(changed, "x.yaml")
+    with pytest.raises(DataError, match=re.escape(f"data/languages/en.yaml: {message}")):
+        parse_prompt("en", changed)
 
 
-def test_errors_name_the_file(tmp_path):
-    broken = tmp_path / "en.yaml"
-    broken.write_text("language: [")
-    with pytest.raises(DataError, match=r"en\.yaml: not valid YAML"):
-        load_prompt(broken)
-    broken.write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match=r"en\.yaml: not valid YAML"):
-        load_prompt(broken)
-    with pytest.raises(DataError, match="second prompt"):
-        load_prompts([PROMPTS[0], PROMPTS[0]])
+def test_a_language_without_a_file_has_no_prompt():
+    with pytest.raises(DataError, match=r"data/languages/xx\.yaml: missing; write it"):
+        load_prompts(["en", "xx"])
 
 
 def test_rule(tmp_path):
     items = tmp_path / "items.jsonl"
     write_records(items, own_items("time_zone").items)
     job = SimpleNamespace(
-        input=SimpleNamespace(item_files=items, prompts=PROMPTS),
+        input=SimpleNamespace(item_files=items),
         output=SimpleNamespace(requests=tmp_path / "requests.jsonl"),
-        params=SimpleNamespace(decoding=DECODING),
+        params=SimpleNamespace(decoding=DECODING, languages=sorted(LANGUAGES)),
     )
     rule.main(job)
     assert read_records(tmp_path / "requests.jsonl", Request) == own_requests("time_zone")

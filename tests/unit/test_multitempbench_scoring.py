@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from multitempbench_material import PROMPTS as PROMPT_FILES
 from multitempbench_material import Named, own_items, own_requests
 
 from scripts.files import DataError, read_csv, read_records, write_records
@@ -31,6 +30,7 @@ from scripts.multitempbench.scoring import (
     read_scores,
     score_frame,
 )
+from scripts.multitempbench.tasks import LANGUAGES
 from scripts.records import Item, Judgement, Request, Response
 
 TASK = "date_arithmetic"
@@ -38,7 +38,7 @@ ITEMS = own_items(TASK).items[:12]
 ITEM_IDS = {item.item_id for item in ITEMS}
 REQUESTS = [request for request in own_requests(TASK) if request.item_id in ITEM_IDS]
 RUN = {"model": "toy", "mode": "non_thinking"}
-PROMPTS = load_prompts(PROMPT_FILES)
+PROMPTS = load_prompts(LANGUAGES)
 ENTRY = {
     "label": "Judge",
     "backend": "openai",
@@ -255,15 +255,13 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def job(files: dict[str, Path], folder: Path, judge: str, **params: Any) -> SimpleNamespace:
     return SimpleNamespace(
-        input=Named(
-            item_files=[files["items"]], responses=[files["responses"]], prompts=PROMPT_FILES
-        ),
+        input=Named(item_files=[files["items"]], responses=[files["responses"]]),
         output=Named(
             judgements=f"{folder}/{judge}.jsonl",
             answers=f"{folder}/{judge}.answers.jsonl",
             manifest=folder / f"{judge}.json",
         ),
-        params=Named(judge=judge, **params),
+        params=Named(judge=judge, languages=sorted(LANGUAGES), **params),
         wildcards=Named(**RUN),
     )
 

@@ -1,6 +1,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,13 +12,13 @@ from hypothesis import strategies as st
 from multitempbench_material import (
     OVERRIDES,
     QUESTIONS,
-    SHIPPED,
     Named,
     own_questions,
     own_translations,
     question,
 )
 
+from scripts.dates.languages import LANGUAGES as LANGUAGE_FILES
 from scripts.files import DataError, dump_line, read_records, write_records
 from scripts.inference import models
 from scripts.inference.interface import Backend, BackendError
@@ -63,7 +64,7 @@ ENTRY = {
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_question_ships_translated(language):
-    rows, failures = shipped_rows(own_questions(), language, own_translations()[language])
+    rows, failures = shipped_rows(own_questions(), language)
     assert failures == [] and len(rows) == len(own_questions())
     for each, row in zip(own_questions(), rows, strict=True):
         assert translation_problem(each.text, row.text, language) == ""
@@ -73,11 +74,12 @@ def test_every_question_ships_translated(language):
 
 
 def test_shipped_rows_are_unreviewed_and_belong_to_questions():
-    rows = read_records(SHIPPED, Translation)
+    rows = [row for language in OTHERS for row in own_translations()[language]]
     known = {each.question_id for each in own_questions()}
     assert {row.question_id for row in rows} == known
     assert not any(row.reviewed for row in rows)
     assert len({(row.question_id, row.language) for row in rows}) == len(rows) == 4 * len(known)
+    assert all(set(LANGUAGE_FILES[language].translations) == known for language in OTHERS)
 
 
 def test_hausa_is_written_with_its_hooked_letters():
@@ -379,23 +381,19 @@ def test_rows_that_are_none_are_refused(kind, change):
         kind.from_json(row | change)
 
 
-def test_shipped_files_may_be_incomplete_or_damaged():
+def test_shipped_translations_may_be_incomplete_or_damaged(monkeypatch):
     first, second = own_questions()[:2]
-    broken = Translation(first.question_id, "de", "Wann?", "x", False)
-    rows, failures = shipped_rows([first, second], "de", [broken])
+    damaged = replace(LANGUAGE_FILES["de"], translations={first.question_id: "Wann?"})
+    monkeypatch.setattr(translation, "LANGUAGES", {"de": damaged})
+    rows, failures = shipped_rows([first, second], "de")
     assert rows == [] and [f.question_id for f in failures] == [
         first.question_id,
         second.question_id,
     ]
-    assert "lost" in failures[0].reason and "no row" in failures[1].reason
+    place = "data/languages/de.yaml: translations.texts."
+    assert failures[0].reason.startswith(f"{place}{first.question_id}: lost")
+    assert failures[1].reason.startswith(f"{place}{second.question_id}: missing; add it")
     assert translation.as_row(failures[0])["language"] == "de"
-
-
-def test_two_shipped_rows_of_one_question_are_an_error():
-    first = own_questions()[0]
-    row = Translation(first.question_id, "de", first.text, "x", False)
-    with pytest.raises(DataError, match=f"{first.question_id} .de. stands twice"):
-        shipped_rows([first], "de", [row, row])
 
 
 def test_a_question_that_nobody_translated_is_noticed():
@@ -408,8 +406,6 @@ def test_a_question_that_nobody_translated_is_noticed():
 
 def job(tmp_path, language, method="shipped", **changes):
     inputs = {"questions": QUESTIONS, "overrides": OVERRIDES} | changes.pop("inputs", {})
-    if method == "shipped":
-        inputs.setdefault("shipped", SHIPPED)
     params = {
         "language": language,
         "method": method,
@@ -417,6 +413,7 @@ def job(tmp_path, language, method="shipped", **changes):
         "entry": ENTRY,
         "local": {},
         "max_new_tokens": 64,
+        "known_questions": sorted(LANGUAGE_FILES["de"].translations),
         "store": str(tmp_path / f"store.{language}.jsonl"),
     }
     return SimpleNamespace(

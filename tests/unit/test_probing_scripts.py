@@ -35,7 +35,6 @@ class Named(dict[str, Any]):
 def extract_job(folder: Path, model: Path) -> SimpleNamespace:
     return SimpleNamespace(
         input=Named(
-            templates=str(ROOT / "scripts/probing/templates.yaml"),
             weights=[str(model / "config.json")],
         ),
         output=Named(

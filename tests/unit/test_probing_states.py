@@ -23,7 +23,7 @@ from scripts.probing.state_files import Cell, StateError, layer_name, open_state
 from scripts.probing.texts import DateSentence
 
 ROOT = Path(__file__).parents[2]
-TEMPLATES = texts.load_templates(ROOT / "scripts/probing/templates.yaml")
+TEMPLATES = texts.load_templates(["ar", "en"])
 LANGUAGES, FORMATS = ("ar", "en"), ("iso", "long")
 DAYS = [date(2000 + i, 1 + i, 28 - i) for i in range(4)]
 SENTENCES = texts.date_sentences(TEMPLATES, DAYS, LANGUAGES, FORMATS)

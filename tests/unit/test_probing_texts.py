@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.dates import languages
 from scripts.dates.formats import read
 from scripts.files import DataError
 from scripts.probing import texts
@@ -27,7 +29,7 @@ def days() -> list[date]:
 
 @pytest.fixture(scope="module")
 def templates() -> dict[str, str]:
-    return texts.load_templates(ROOT / "scripts/probing/templates.yaml")
+    return texts.load_templates(LANGUAGES)
 
 
 def test_every_year_has_its_dates_in_different_months(days: list[date]) -> None:
@@ -121,17 +123,19 @@ def test_a_language_without_a_sentence_is_refused(templates: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("sentence", "message"),
     [
-        ("[]", "one sentence a language"),
-        ("en: 'no place'", "exactly once"),
-        ("en: '{date} or {date}'", "exactly once"),
-        ("en: 'On {date}.'", "must end"),
-        ("en: 3", "exactly once"),
+        ("no place", "exactly once"),
+        ("{date} or {date}", "exactly once"),
+        ("On {date}.", "must end"),
     ],
 )
-def test_templates_are_checked(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "templates.yaml"
-    path.write_text(content)
-    with pytest.raises(DataError, match=message):
-        texts.load_templates(path)
+def test_templates_are_checked(
+    monkeypatch: pytest.MonkeyPatch, sentence: str, message: str
+) -> None:
+    changed = replace(languages.ENGLISH, probe=sentence)
+    monkeypatch.setattr(texts, "LANGUAGES", {"en": changed})
+    with pytest.raises(DataError, match=rf"data/languages/en\.yaml: probe: .*{message}"):
+        texts.load_templates(["en"])
+    with pytest.raises(DataError, match=r"data/languages/xx\.yaml: probe: no such file"):
+        texts.load_templates(["xx"])

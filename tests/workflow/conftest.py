@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SNAKEMAKE = Path(sys.executable).with_name("snakemake")
 COPIED = (
     *("Snakefile", "config.yaml", "config", "rules", "scripts", "envs", "profiles", "paper"),
-    *("data/embedded", "data/published", "LICENSE", "CITATION.cff"),
+    *("data/embedded", "data/languages", "data/published", "LICENSE", "CITATION.cff"),
 )
 
 

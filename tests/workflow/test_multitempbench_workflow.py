@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -23,7 +24,7 @@ import yaml
 from scripts.files import read_csv
 from scripts.multitempbench.scoring import read_scores
 from tests.unit import tiny_models
-from tests.workflow.conftest import CountingServer, Project, as_prompt, environment
+from tests.workflow.conftest import ROOT, CountingServer, Project, as_prompt, environment
 from tests.workflow.model_tables import assert_in_every_table
 
 pytestmark = pytest.mark.workflow
@@ -257,7 +258,7 @@ def test_adding_a_model_generates_only_its_answers(project: TimeProject) -> None
 
 
 def test_editing_a_language_s_prompt_asks_only_its_items(project: TimeProject) -> None:
-    file = project.root / "scripts" / "multitempbench" / "prompts" / "zh.yaml"
+    file = project.root / "data" / "languages" / "zh.yaml"
     text = file.read_text()
     file.write_text(text.replace("不要任何解释", "不要解释"))
     judged = project.judged()
@@ -267,6 +268,39 @@ def test_editing_a_language_s_prompt_asks_only_its_items(project: TimeProject) -
     assert len(changed) == sum(QUOTA.values()) * len(FORMATS)
     assert project.stored_answers("first") == project.stored_answers(GEMMA) == ITEMS + len(changed)
     assert_only_asked_for(project, changed, judged)
+
+
+def test_a_new_language_is_one_file_and_asks_only_its_questions(project: TimeProject) -> None:
+    before, judged = project.items(), project.judged()
+    file = project.root / "data" / "languages" / "fr.yaml"
+    shutil.copy(ROOT / "docs" / "examples" / "languages" / "fr.yaml", file)
+    # As long as no run uses it, only what reads free text of any language looks at it.
+    planned = set(project.plan())
+    assert with_prefix({"judge_by_rule", "measure_fragmentation"}) <= planned
+    untouched = {"translate_questions", "build_items", "build_requests", "run_model"}
+    assert not planned & with_prefix(untouched | {"judge_by_model", "extract_states"})
+    project.edit_config(lambda c: c["multitempbench"]["languages"].update(fr={}))
+    project.targets = (
+        f"{RESULTS}/judgements/judge/first.non_thinking.jsonl",
+        f"{RESULTS}/statistics/accuracy.csv",
+    )
+    project.run()
+    after = project.items()
+    assert {name: after[name] for name in before} == before
+    added = project.items_of(language="fr")
+    assert set(after) - set(before) == added and len(added) == sum(QUOTA.values()) * len(FORMATS)
+    assert_only_asked_for(project, added, judged)
+    accuracy = project.statistics("accuracy")
+    of_french = accuracy[(accuracy["language"] == "fr") & (accuracy["model"] == "solver")]
+    assert (of_french["accuracy"] == 1.0).all() and len(of_french) > 1
+
+
+def test_a_broken_language_file_stops_the_plan_with_one_message(project: TimeProject) -> None:
+    project.edit("data/languages/ar.yaml", "    - [شعبان]\n", "")
+    project.run("--dry-run", fails=True)
+    told = [line for line in project.output.splitlines() if "data/languages/ar.yaml" in line]
+    assert len(told) == 1 and "Traceback" not in project.output
+    assert "months.hijri: holds 11 entries where at least 12 belong; correct the list" in told[0]
 
 
 def test_a_reviewer_s_correction_asks_only_its_variants(project: TimeProject) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -26,24 +27,6 @@ from scripts.publishing.tables import Cell, Column, Row, Table, absent, is_missi
 
 # The day of the paper's table 1.
 EXAMPLE_DAY = date(2023, 7, 3)
-PATTERNS: Mapping[tuple[str, str], str] = {
-    ("ar", "slash"): "DD/MM/YYYY",
-    ("ar", "long"): "D Month YYYY",
-    ("ar", "calendar"): "D Month YYYY هـ",
-    ("zh", "slash"): "DD/MM/YYYY",
-    ("zh", "long"): "YYYY年MM月DD日",
-    ("zh", "calendar"): "year digit by digit, 年, [闰] month, day",
-    ("en", "slash"): "DD/MM/YYYY",
-    ("en", "long"): "DD Month YYYY",
-    ("en", "calendar"): "ordinal of Month YYYY",
-    ("de", "slash"): "DD.MM.YYYY",
-    ("de", "long"): "DD. Month YYYY",
-    ("de", "calendar"): "DD. Month des Jahres YYYY",
-    ("ha", "slash"): "DD/MM/YYYY",
-    ("ha", "long"): "DD ga Month YYYY",
-    ("ha", "calendar"): "DD Month YYYY AH",
-}
-ISO_PATTERN = "YYYY-MM-DD"
 
 
 def options_of(context: Context) -> date_formats.Options:
@@ -93,13 +76,27 @@ def formats(frames: Frames, context: Context) -> Table:  # noqa: ARG001 - every 
     )
 
 
+#: How the table shows the places of a pattern; what a language's file says of it comes first.
+_SHOWN = {
+    "year:4": "YYYY",
+    "year": "YYYY",
+    "month:2": "MM",
+    "month": "M",
+    "month:name": "Month",
+    "month:short": "Mon",
+    "day:2": "DD",
+    "day": "D",
+    "day:ordinal": "ordinal",
+}
+
+
 def _pattern(language: str, form: str, options: date_formats.Options) -> str:
-    if form == "iso":
-        return f"\u200e{ISO_PATTERN}\u200e" if language == "ar" else ISO_PATTERN
-    if language == "ha" and form == "calendar" and options.hausa_hybrid:
-        return "DD Hijri month, Gregorian YYYY"
-    lead = "Am " if language == "de" and form == "calendar" and options.german_am else ""
-    return lead + PATTERNS[language, form]
+    chosen = date_formats.form_of(language, form, options)
+    if chosen.shown:
+        return chosen.shown
+    return re.sub(
+        r"\{([a-z:0-9_]+)\}", lambda place: _SHOWN.get(place[1], place[1]), chosen.pattern
+    )
 
 
 def dataset(frames: Frames, context: Context) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from scripts.dates.languages import CALENDARS
+from scripts.dates.signs import CALENDARS
 from scripts.files import DataError, parse_json
 from scripts.multitempbench import wording
 from scripts.multitempbench.wording import CALENDAR_LABELS, language_name

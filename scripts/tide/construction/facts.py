@@ -16,9 +16,9 @@ from functools import lru_cache
 
 from scripts.dates.bangla import BENGALI_MONTHS, LATIN_MONTHS, from_gregorian
 from scripts.dates.calendars import CalendarRangeError
-from scripts.dates.languages import ASCII_DIGITS, ascii_digits
 from scripts.dates.legal_dates import mentions, refusals
 from scripts.dates.legal_words import BENGALI_DIGITS, BENGALI_GREGORIAN_MONTHS
+from scripts.dates.signs import ASCII_DIGITS, ascii_digits
 
 #: Reasons for which something that looks like a date is none: in an answer, a fault.
 NO_DATES = frozenset(
