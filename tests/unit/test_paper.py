@@ -21,6 +21,7 @@ from scripts.multitempbench import artefacts as dates
 from scripts.publishing import (
     collect_numbers,
     compile_paper,
+    gather_reproduction,
     make_index,
     make_roster,
     make_setup,
@@ -173,6 +174,18 @@ def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> Non
             )
         )
 
+    compared = results / "reproduction"
+    plot = compared / "measured_against_published"
+    gather_reproduction.main(
+        SimpleNamespace(
+            input={},
+            output=SimpleNamespace(
+                tables=compared / "tables.tex",
+                **{end: plot.with_suffix(f".{end}") for end in ("pdf", "png", "tex")},
+            ),
+            params=SimpleNamespace(titles={}, context=contexts[min(contexts)]),
+        )
+    )
     make_index.main(
         SimpleNamespace(
             input=SimpleNamespace(
@@ -181,6 +194,7 @@ def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> Non
                     *(path for name in contexts for path in (results / name).rglob("*.tex")),
                     made / "roster.tex",
                     made / "shared_axis.tex",
+                    plot.with_suffix(".tex"),
                 ],
             ),
             output=SimpleNamespace(
