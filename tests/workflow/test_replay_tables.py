@@ -15,7 +15,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scripts.files import read_csv
+from scripts.files import read_csv, read_yaml
+from scripts.publishing import claims
+from scripts.publishing.claim_tests import Surroundings
+from scripts.publishing.numbers import Source
 from scripts.publishing.reproduction import CLOSED, CLOSES, COLUMNS, EXCEPTED, RESAMPLED
 
 pytestmark = pytest.mark.workflow
@@ -195,3 +198,16 @@ def test_english_random_at_four_shots(statistics: Statistics) -> None:
     at_four = significant[significant["shots"] == 4]
     assert (len(at_four), int((at_four["gap"] < 0).sum())) == (9, 8)
     assert set(ours["family_size"].dropna()) == {197}
+
+
+def test_the_margins_bear_the_findings(repository: Path, replay_statistics: Path) -> None:
+    """What margins determine is supported; the replay has no tokens to test the rest."""
+    section = read_yaml(repository / "config.yaml")["syntaxbench"]
+    facts = {"models": section["models"], "headline_shots": section["headline_shots"]}
+    around = {"syntaxbench": Surroundings(facts, tuple(section["models"]))}
+    declared = claims.read_claims([repository / "paper" / "claims.yaml"])
+    verdicts = claims.judge(declared, Source(replay_statistics.parents[1]), around)
+    found = Counter(verdict.verdict for verdict in verdicts)
+    assert found == {claims.SUPPORTED: 18, claims.NOT_ESTIMABLE: 5}
+    lacking = {v.reason for v in verdicts if v.verdict == claims.NOT_ESTIMABLE}
+    assert all("token" in reason for reason in lacking)
