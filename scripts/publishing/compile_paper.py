@@ -24,7 +24,7 @@ def main(snakemake: Any) -> None:
     sources = [Path(path) for path in snakemake.input.sources if Path(path).name == paper.MAIN]
     if len(sources) != 1:
         raise paper.PaperError(f"expected one {paper.MAIN} among the sources, found {len(sources)}")
-    generated = [Path(snakemake.input[name]) for name in ("numbers", "setup", "claims")]
+    generated = [Path(getattr(snakemake.input, name)) for name in ("numbers", "setup", "claims")]
     parts = [Path(path) for path in snakemake.input.parts]
     report = paper.build(sources[0].parent, generated, directory, further=parts)
     for size, message in report.overfull:

@@ -22,6 +22,7 @@ from scripts.publishing import (
     collect_numbers,
     compile_paper,
     gather_reproduction,
+    judge_claims,
     make_index,
     make_roster,
     make_setup,
@@ -30,6 +31,7 @@ from scripts.publishing import (
     shared_axis,
 )
 from scripts.syntaxbench import artefacts, make_examples, make_figure, make_table
+from scripts.syntaxbench.tokens import OFF_BY_ONE_COLUMNS
 from scripts.tide import artefacts as documents
 from scripts.tide import make_figure as make_tide_figure
 from scripts.tide import make_table as make_tide_table
@@ -66,6 +68,8 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
     for name, frame in publishing_frames.frames(params, holes=kind == "full").items():
         files.write_csv(folder / "statistics" / f"{name}.csv", frame)
     files.write_csv(folder / "statistics" / "tokens_summary.csv", tokens_summary(params))
+    off_by_one = pd.DataFrame(columns=OFF_BY_ONE_COLUMNS)
+    files.write_csv(folder / "statistics" / "tokens_off_by_one.csv", off_by_one)
     for script, names, part, endings in (
         (make_table, artefacts.TABLES, "tables", ("tex", "csv", "html")),
         (make_figure, artefacts.FIGURES, "figures", ("pdf", "png", "tex")),
@@ -93,11 +97,12 @@ def build_results(kind: str, run_kind: str, results: Path, figures: Path | None 
 def tokens_summary(params: dict[str, Any]) -> pd.DataFrame:
     """Characters per token of every model, for the table that joins the benchmarks."""
     rows = [
-        (model, condition, 10, 3.5 - place / 10)
+        (model, "count_chars", condition, 10, 3.5 - place / 10, 1 / (3.5 - place / 10))
         for place, model in enumerate(params["syntaxbench"]["models"])
         for condition in ("english", "random")
     ]
-    return pd.DataFrame(rows, columns=["model", "condition", "n", "characters_per_token"])
+    columns = ["model", "task", "condition", "n", "characters_per_token", "tokens_per_character"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def build_tide(results: Path) -> None:
@@ -138,6 +143,21 @@ def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> Non
             ),
             output=SimpleNamespace(tex=made / "numbers.tex", json=made / "numbers.json"),
             params=SimpleNamespace(contexts=contexts, results=results, origins={}),
+        )
+    )
+    forms = ("json", "csv", "tex", "html")
+    judge_claims.main(
+        SimpleNamespace(
+            input=SimpleNamespace(claims=[ROOT / "paper" / "claims.yaml"]),
+            output=SimpleNamespace(
+                tables=made / "claims_tables.tex", **{end: made / f"claims.{end}" for end in forms}
+            ),
+            params=SimpleNamespace(
+                contexts=contexts,
+                labels={},
+                titles={name: benchmarks.found()[name].title for name in contexts},
+                results=results,
+            ),
         )
     )
     axes = {name: benchmarks.found()[name].shared_axis for name in contexts}
@@ -225,7 +245,9 @@ def compile_results(results: Path) -> bytes:
     made = results / "paper"
     job = SimpleNamespace(
         input=SimpleNamespace(
-            sources=SOURCES, parts=[], numbers=made / "numbers.tex", setup=made / "setup.tex"
+            sources=SOURCES,
+            parts=[],
+            **{name: made / f"{name}.tex" for name in ("numbers", "setup", "claims")},
         ),
         output=SimpleNamespace(pdf=made / "paper.pdf"),
     )
@@ -258,6 +280,7 @@ def test_the_paper_compiles_and_names_its_run(
 ) -> None:
     results = tmp_path / "results"
     build_results(kind, run_kind, results, embedded_figures)
+    capsys.readouterr()
     first = compile_results(results)
     assert capsys.readouterr().out == ""  # no box that is too wide
     text = text_of(results / "paper" / "paper.pdf")
