@@ -302,6 +302,7 @@ def test_the_paper_of_the_third_benchmark_compiles_alone(
 ) -> None:
     results = tmp_path / "results"
     build_tide(results)
+    capsys.readouterr()
     compile_results(results)
     assert capsys.readouterr().out == ""  # no box that is too wide
     text = text_of(results / "paper" / "paper.pdf")
