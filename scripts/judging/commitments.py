@@ -40,8 +40,7 @@ _, _CN_ANSWER = apart(_replies("answer"))
 _LINKS = _replies("links")
 _NO_LINKS, _CN_NO_LINKS = apart(_replies("not_links"))
 _LINK = (
-    # In their order, English first, and not the longest first: "ist" is read as "is" and a rest.
-    rf"(?: ?(?:{'|'.join(map(re.escape, _LINKS))}))? ?[:=]? ?"
+    rf"(?: ?(?:{alternatives(_LINKS)}))? ?[:=]? ?"
     rf"(?! ?(?:(?:{alternatives(_NO_LINKS)})\b|{alternatives(_CN_NO_LINKS)}))"
 )
 _MARK = re.compile(

@@ -112,6 +112,28 @@ def test_routes_and_values() -> None:
     assert {text: judge(text, right, "en").route for text in cases} == cases
 
 
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        ("ar", "كان 7 ثم 9. الجواب النهائي: 12"),
+        ("ar", "كان 7 ثم 9. الإجابة النهائية هي 12"),
+        ("de", "Zuerst 7, dann 9. Die endgültige Antwort ist 12"),
+        ("en", "First 7, then 9. The final answer is 12"),
+        ("ha", "da 7, da 9. amsar ƙarshe ita ce 12"),
+        ("zh", "先是7，然后9。最终答案是12"),
+    ],
+)
+def test_the_final_answer_counts_in_every_language(language: str, reply: str) -> None:
+    found = judge(reply, gold("number", "12"), language)
+    assert (found.verdict, found.route, found.parsed) == ("correct", "final_answer:value", "12")
+
+
+def test_a_word_that_begins_like_a_shorter_link_is_read_whole() -> None:
+    # "ist" is the link, not "is" and a rest.
+    found = judge("Die Antwort ist danach.", gold("relation", "after"), "de")
+    assert (found.verdict, found.route) == ("correct", "answer:value")
+
+
 def test_question_dates_count_only_without_another() -> None:
     right = gold("date", "2023-07-03")
     both = judge("4 May 2023 plus 60 days: 3 July 2023", right, "en", dates=["2023-05-04"])
