@@ -36,7 +36,7 @@ from scripts.publishing.claim_tests import (
     evaluate,
 )
 from scripts.publishing.latex import macro_name
-from scripts.publishing.numbers import Source
+from scripts.publishing.numbers import Source, formats
 from scripts.statistics.multiplicity import METHODS, adjust
 
 SUPPORTED, NOT_SUPPORTED, NOT_ESTIMABLE = "supported", "not supported", "not estimable"
@@ -54,6 +54,8 @@ PART_KEYS = frozenset({"test", "quantity", "direction", "threshold", "each"})
 NEEDED = ("name", "finding", "source", "published")
 PUBLISHED_KEYS = frozenset({"value", "place"})
 DIRECTIONS = ("above", "below", "within")
+#: Kinds that may read several rows, all of which must hold (`each`).
+ROWWISE = ("threshold", "interval", "p_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,7 @@ def _claim(path: str, benchmark: str, entry: Any) -> Claim:
         raise DataError(f"{place}, key published: expected value and place")
     _check_keys(f"{place}, key published", published, PUBLISHED_KEYS, sorted(PUBLISHED_KEYS))
     whole = "parts" in entry
-    if whole == ("quantity" in entry):
+    if whole == ("quantity" in entry) or (whole and PART_KEYS & set(entry)):
         raise DataError(f"{place}: give either quantity and test, or parts")
     parts = entry["parts"] if whole else [{k: v for k, v in entry.items() if k in PART_KEYS}]
     claim = Claim(
@@ -196,12 +198,12 @@ def _claim(path: str, benchmark: str, entry: Any) -> Claim:
         published=str(published["value"]),
         published_place=str(published["place"]),
         format=str(entry.get("format", "decimal3")),
-        alpha=float(entry.get("alpha", 0.05)),
+        alpha=_number_of(place, "alpha", entry.get("alpha", 0.05)),
         correction=str(entry.get("correction", "none")),
         corrected=str(entry.get("corrected", "")),
         family=str(entry.get("family", benchmark)),
         lacking=str(entry.get("lacking", "")),
-        minimum={str(k): int(v) for k, v in entry.get("minimum", {}).items()},
+        minimum=_minimum(place, entry.get("minimum", {})),
     )
     _check_claim(place, claim)
     return claim
@@ -218,7 +220,29 @@ def _check_keys(
         raise DataError(f"{place}: key(s) {', '.join(lacking)} missing")
 
 
+def _number_of(place: str, key: str, value: Any) -> float:
+    """A finite number of the declaration; YAML reads `yes` as true, and `1e-3` as a text."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise DataError(f"{place}, key {key}: expected a number, got {value!r}")
+    return float(value)
+
+
+def _mapping_of(place: str, key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise DataError(f"{place}, key {key}: expected keys with values, got {value!r}")
+    return value
+
+
+def _minimum(place: str, value: Any) -> dict[str, int]:
+    found = _mapping_of(place, "minimum", value)
+    _check_keys(f"{place}, key minimum", found, COUNTED, ())
+    return {kind: int(_number_of(place, f"minimum: {kind}", found[kind])) for kind in found}
+
+
 def _check_claim(place: str, claim: Claim) -> None:
+    if claim.format not in formats({}):
+        known = ", ".join(sorted(formats({})))
+        raise DataError(f"{place}, key format: {claim.format!r}; known: {known}")
     if claim.correction not in CORRECTIONS:
         raise DataError(
             f"{place}, key correction: {claim.correction!r}; known: {', '.join(CORRECTIONS)}"
@@ -231,7 +255,6 @@ def _check_claim(place: str, claim: Claim) -> None:
         raise DataError(f"{place}, key correction: the test {verb} correction")
     if (claim.correction == "column") != bool(claim.corrected):
         raise DataError(f"{place}: correction `column` and key `corrected` go together")
-    _check_keys(f"{place}, key minimum", claim.minimum, COUNTED, ())
 
 
 def _part(place: str, entry: Any) -> Part:
@@ -239,16 +262,23 @@ def _part(place: str, entry: Any) -> Part:
         raise DataError(f"{place}, key parts: expected tests with keys")
     _check_keys(place, entry, PART_KEYS, ("test", "quantity", "direction", "threshold"))
     kind, direction, threshold = entry["test"], entry["direction"], entry["threshold"]
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise DataError(f"{place}, key test: {kind!r}; known: {', '.join(KINDS)}")
     if direction not in DIRECTIONS:
         raise DataError(f"{place}, key direction: {direction!r}; known: {', '.join(DIRECTIONS)}")
     pair = isinstance(threshold, list) and len(threshold) == 2
     if (direction == "within") != pair:
         raise DataError(f"{place}, key threshold: `within` has a pair, other directions a number")
-    bounds = [float(value) for value in (threshold if pair else [threshold])]
-    quantity = _quantity(place, str(kind), entry["quantity"])
-    return Part(str(kind), quantity, str(direction), bounds[0], bounds[-1], bool(entry.get("each")))
+    bounds = [
+        _number_of(place, "threshold", value) for value in (threshold if pair else [threshold])
+    ]
+    if bounds[0] > bounds[-1]:
+        raise DataError(f"{place}, key threshold: {threshold}: the lower bound comes first")
+    each = entry.get("each", False)
+    if not isinstance(each, bool) or (each and kind not in ROWWISE):
+        raise DataError(f"{place}, key each: true or false, with {', '.join(ROWWISE)} only")
+    quantity = _quantity(place, kind, entry["quantity"])
+    return Part(kind, quantity, str(direction), bounds[0], bounds[-1], each)
 
 
 def _quantity(place: str, kind: str, entry: Any) -> Quantity:
@@ -259,10 +289,18 @@ def _quantity(place: str, kind: str, entry: Any) -> Quantity:
     _check_keys(f"{place}, key quantity", entry, known, ("file", "where", *found.needed))
     values: dict[str, Any] = {}
     for key, value in entry.items():
+        place_of_key = f"{place}, key quantity: {key}"
         if key in ("where", "minus", "meets", "explained_by", "counted_in"):
-            values[key] = dict(value)
+            values[key] = _mapping_of(place, f"quantity: {key}", value)
+            if key in ("explained_by", "counted_in"):
+                _check_keys(place_of_key, value, ("file", "where"), ("file", "where"))
+                _mapping_of(place_of_key, "where", value["where"])
+        elif key in ("by", "unit"):
+            if not isinstance(value, list):
+                raise DataError(f"{place_of_key}: expected a list of columns, got {value!r}")
+            values[key] = tuple(map(str, value))
         else:
-            values[key] = tuple(value) if key in ("by", "unit") else str(value)
+            values[key] = str(value)
     return Quantity(**values)
 
 

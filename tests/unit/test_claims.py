@@ -352,6 +352,11 @@ def test_what_is_not_there_at_all_is_an_error(tmp_path: Path, source: Source) ->
 GOOD = {**part("a", 0), "correction": "holm"}
 
 
+def _with(test: str = "p_value", **keys: Any) -> dict[str, Any]:
+    quantity: dict[str, Any] = {"file": "x", "where": {}, "column": "c"}
+    return {"test": test, "quantity": quantity | ({"p": "p"} if test == "p_value" else {}) | keys}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -369,6 +374,25 @@ GOOD = {**part("a", 0), "correction": "holm"}
         ({"correction": "column"}, "claim X: correction `column`"),
         ({"alpha": 5}, "claim X, key alpha"),
         ({"minimum": {"planets": 1}}, r"key minimum: unknown key\(s\) planets"),
+        ({"threshold": "half"}, "claim X, key threshold: expected a number, got 'half'"),
+        ({"threshold": float("nan")}, "claim X, key threshold: expected a number"),
+        (
+            {"direction": "within", "threshold": [1, 0], "correction": None},
+            r"key threshold: \[1, 0\]: the lower bound comes first",
+        ),
+        ({"alpha": "small"}, "claim X, key alpha: expected a number, got 'small'"),
+        ({"format": "decimal9"}, "claim X, key format: 'decimal9'; known: .*decimal3"),
+        ({"minimum": {"models": "three"}}, "key minimum: models: expected a number, got 'three'"),
+        ({"minimum": ["models"]}, "claim X, key minimum: expected keys with values"),
+        ({"test": ["mean"]}, r"claim X, key test: \['mean'\]"),
+        ({"each": "no"}, "claim X, key each: true or false"),
+        ({"test": "mean", "each": True}, "claim X, key each: .* with threshold, interval, p_value"),
+        ({"parts": [1]}, "give either quantity and test, or parts"),
+        ({"quantity": None, "parts": [1]}, "give either quantity and test, or parts"),
+        (_with(where="models"), "key quantity: where: expected keys with values, got 'models'"),
+        (_with(explained_by={"file": "y"}), r"quantity: explained_by: key\(s\) where missing"),
+        (_with(counted_in={"fil": "y"}), r"quantity: counted_in: unknown key\(s\) fil"),
+        (_with("mean", unit="model"), "key quantity: unit: expected a list of columns"),
         ({"quantity": None}, "give either quantity and test, or parts"),
         ({"quantity": "x"}, "claim X, key quantity"),
         ({"quantity": {"file": "x", "where": {}}}, r"key quantity: key\(s\) column, p missing"),
