@@ -107,10 +107,10 @@ def build(
     about = "the studies" if benchmark is None else labels.get(benchmark, benchmark)
     columns = (
         Column("verdict", "Verdict", align="l"),
-        Column("test", "Test", align="P{2.1cm}"),
+        Column("test", "Test", align="P{1.9cm}"),
         Column("effect", "Effect"),
         Column("p", "p"),
-        Column("published", "Published", align="P{2.7cm}"),
+        Column("published", "Published", align="P{2.5cm}"),
     )
     return Table(
         "claims" if benchmark is None else f"claims_{benchmark}",
@@ -121,7 +121,7 @@ def build(
         tuple(_row(v, labels, grouped=benchmark is None) for v in chosen),
         notes=_notes(chosen),
         layout="long",
-        stub_align="P{5.2cm}",
+        stub_align="P{4.7cm}",
         size="scriptsize",
         prose=True,
         short_caption=f"Findings of {about}",

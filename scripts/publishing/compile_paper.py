@@ -29,6 +29,8 @@ def main(snakemake: Any) -> None:
     report = paper.build(sources[0].parent, generated, directory, further=parts)
     for size, message in report.overfull:
         print(f"{size:g} pt: {message}")
+    for page, text in paper.over_the_foot(directory / "main.pdf"):
+        print(f"page {page} runs over its foot: {text}")
     with files.atomic_write(output, "wb") as handle:
         handle.write((directory / "main.pdf").read_bytes())
 

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 PACKAGES_FILE = "envs/tex.txt"
 OVERFULL_LIMIT = 5.0  # points
@@ -18,6 +19,11 @@ EPOCH = 1767225600
 # What TeX says of a package or font that is not there.
 _ABSENT = re.compile(r"File `.*' not found|cannot be found|not loadable|can't find file")
 INSTALL = f"apt-get install -y --no-install-recommends $(grep -v '^#' {PACKAGES_FILE})"
+
+
+# Of a page, in points: what stands lower than the text block is the page's number, or ran over.
+BOTTOM_MARGIN = 2.1 * 72 / 2.54
+TOLERANCE = 8.0
 
 
 class PaperError(RuntimeError):
@@ -138,3 +144,22 @@ def read_log(text: str) -> LogReport:
     wide = re.findall(r"^(Overfull \\[hv]box \((\d+(?:\.\d+)?)pt too .*)$", text, re.MULTILINE)
     overfull = tuple((float(size), line) for line, size in wide if float(size) > OVERFULL_LIMIT)
     return LogReport(missing, undefined, overfull)
+
+
+def over_the_foot(pdf: Path) -> list[tuple[int, str]]:
+    """What stands below the text block and is no page number: (page from 1, text), in order.
+
+    TeX says nothing of it: a page that is too full is no box that is too wide.
+    """
+    import pymupdf  # noqa: PLC0415 - heavy, and only this needs it
+
+    mupdf: Any = pymupdf  # has no types
+    found = []
+    with mupdf.open(pdf) as document:
+        for number, page in enumerate(document, start=1):
+            limit = page.rect.height - BOTTOM_MARGIN + TOLERANCE
+            words = [word for word in page.get_text("words") if word[3] > limit]
+            text = " ".join(str(word[4]) for word in words)
+            if text not in ("", page.get_label() or str(number)):
+                found.append((number, text))
+    return found

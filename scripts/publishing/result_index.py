@@ -77,7 +77,7 @@ def numbers_table(macros: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = (
         Column("printed", "Printed", align="P{2.0cm}"),
         Column("page", "Page", align="r"),
-        Column("place", "File, row and column", align="P{4.5cm}"),
+        Column("place", "File, row and column", align="P{4.0cm}"),
         Column("rule", "Rule", align="P{2.3cm}"),
         Column("sha256", "SHA-256", align="l"),
     )

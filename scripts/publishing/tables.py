@@ -529,6 +529,7 @@ def _long(
 ) -> list[str]:
     width = len(table.stub) + len(table.columns)
     return [
+        r"\beforelongtable",
         r"\begingroup",
         rf"\{table.size}",
         *_gap(table),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import publishing_frames
+import pymupdf
 import pytest
 import tide_frames
 from example_replies import Run
@@ -357,6 +358,17 @@ def test_log_reading() -> None:
     report = paper.read_log(log)
     assert len(report.missing_characters) == 1 and len(report.undefined) == 2
     assert [size for size, _ in report.overfull] == [12.5]
+
+
+def test_what_runs_over_the_foot_of_a_page_is_found(tmp_path: Path) -> None:
+    with pymupdf.open() as document:
+        for text in ("", "a row too many"):
+            page = document.new_page(width=595, height=842)
+            page.insert_text((290, 842 - 28), str(page.number + 1))
+            page.insert_text((100, 842 - 70), "the last line of the text")
+            page.insert_text((100, 842 - 40), text)
+        document.save(tmp_path / "p.pdf")
+    assert paper.over_the_foot(tmp_path / "p.pdf") == [(2, "2 a row too many")]
 
 
 def test_the_sources_must_hold_one_main_file(tmp_path: Path) -> None:
