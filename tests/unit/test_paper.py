@@ -261,6 +261,26 @@ def text_of(pdf: Path) -> str:
     return " ".join(run.stdout.decode("utf-8").split())
 
 
+def check_links(path: Path) -> None:
+    """Every link has its place, and a page of the index is where the number stands first."""
+    with pymupdf.open(path) as pdf:
+        places = pdf.resolve_names()
+        links = [(page, link) for page in pdf for link in page.get_links() if "nameddest" in link]
+        assert {link["nameddest"] for _, link in links} <= set(places)
+        first: dict[str, tuple[int, float]] = {}
+        for page, link in links:
+            kind, _, name = link["nameddest"].partition(":")
+            if kind == "number":
+                first.setdefault(name, (page.number, page.rect.height - link["from"].y0))
+        back = [name for name in places if name.startswith("printed:")]
+        assert {name.partition(":")[2] for name in back} == set(first)
+        assert set(back) <= {link["nameddest"] for _, link in links}
+        for name in back:
+            number, height = first[name.partition(":")[2]]
+            assert places[name]["page"] == number, name
+            assert places[name]["to"][1] == pytest.approx(height, abs=8), name
+
+
 @pytest.mark.tex
 @needs_tex
 @pytest.mark.parametrize(
@@ -290,6 +310,7 @@ def test_the_paper_compiles_and_names_its_run(
     numbers = json.loads((results / "paper" / "numbers.json").read_text())
     assert numbers["macros"]["BestNonThinkingEma"]["printed"] in text
     assert ("not available: the model has no thinking switch" in text) == (kind == "embedded")
+    check_links(results / "paper" / "paper.pdf")
     if kind == "embedded":
         moved = tmp_path / "elsewhere" / "results"
         shutil.copytree(results, moved)
@@ -308,6 +329,7 @@ def test_the_paper_of_the_third_benchmark_compiles_alone(
     assert capsys.readouterr().out == ""  # no box that is too wide
     text = text_of(results / "paper" / "paper.pdf")
     assert "??" not in text and "SyntaxBench" not in text and "MultiTempBench" not in text
+    check_links(results / "paper" / "paper.pdf")
     found = json.loads((results / "paper" / "numbers.json").read_text())["macros"]
     for name in ("TideBestIcl", "TideGapClosed", "TideKappaMeaning", "TideTaxHighest"):
         assert found[name]["printed"] in text, name
