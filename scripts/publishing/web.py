@@ -157,7 +157,7 @@ def _cell(cell: Cell, letters: Mapping[str, str], kind: str, link: Mapping[str, 
     small = " ".join(escape(part) for part in (cell.interval, cell.detail) if part)
     if small:
         text += f'<span class="small">{small}</span>'
-    if link:
+    if link and text:
         address = html.escape(f"{_EXPLORER}#{urlencode(link)}", quote=True)
         text = f'<a href="{address}" target="_blank">{text}</a>'
     css = f"{kind} {cell.tint}" if cell.tint else kind

@@ -47,6 +47,14 @@ def test_the_page_links_to_its_values_and_files() -> None:
     assert "Values" not in to_html(table)
 
 
+def test_a_cell_without_words_is_no_link() -> None:
+    columns = (Column("a", "A"), Column("b", "B"))
+    cells = (Cell("x", "", link=(("q", "1"),)), Cell("x", "x", link=(("q", "2"),)))
+    rows, link = (Row(("r",), cells),), (("benchmark", "b"),)
+    text = to_html(Table("n", "C", ("S",), columns, rows, link=link))
+    assert "q=1" not in text and 'q=2" target="_blank">x</a>' in text
+
+
 def test_nothing_is_fetched() -> None:
     text = page()
     assert "default-src 'none'" in text

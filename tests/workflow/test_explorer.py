@@ -259,6 +259,10 @@ def test_filters_counts_and_links(trial: Path, visit: Callable[..., Any]) -> Non
     assert "model = nobody; colour = red" in warning
     again.get_by_role("button", name="Clear all filters").click()
     assert status(again) == "24 of 24 answers"
+    # What every object of the language has is no facet and no kind of pairs.
+    odd = visit(trial, "#a=alpha%7Cnon_thinking&b=beta%7Cnon_thinking&pair=toString&constructor=1")
+    assert status(odd).startswith("8 of 12 pairs")
+    assert "pair = toString; constructor = 1" in odd.locator("#warning").inner_text()
     # An answer has an address of its own.
     one = visit(trial, "#" + urlencode(answer_link("trial", "count", "i01.0", *MODEL)))
     one.wait_for_selector("#detail h2")
@@ -291,6 +295,11 @@ def test_search_goes_through_every_text(trial: Path, visit: Callable[..., Any]) 
     tab.fill("#search", "in no text")
     settled(tab, "0 of 24")
     assert tab.locator("#detail").inner_text() == "No answer has all of this."
+    # How an answer ended and how it was read are no texts of it.
+    for word in ("stop", "json"):
+        tab.fill("#search", word)
+        settled(tab, "0 of 24")
+        assert tab.locator("#found").inner_text() == "0 found"
 
 
 def focused(tab: Any) -> str:
@@ -443,6 +452,20 @@ def test_a_huge_text_is_shown_on_demand(tmp_path: Path, visit: Callable[..., Any
     button.click()
     assert 200_000 < block.evaluate(length) < 500_000
     assert "70,000 of" in button.inner_text()
+
+
+def test_a_part_of_a_text_ends_with_a_whole_character(
+    tmp_path: Path, visit: Callable[..., Any]
+) -> None:
+    text = "x" * 19_999 + "😀" + "y" * 49_999 + "\r\n" + "z" * 50_000
+    rows = [header(), item("a"), prompt("a"), answer("a", text=text)]
+    tab = visit(build(tmp_path, write(tmp_path / "rows.jsonl", rows)))
+    tab.keyboard.press("j")
+    button = tab.get_by_role("button", name="show more")
+    button.click()
+    button.click()
+    shown = tab.locator("#detail .answer pre.text").first.evaluate("node => node.textContent")
+    assert shown == text.replace("\r\n", "\n")
 
 
 # ---- size ----------------------------------------------------------------------------------------

@@ -28,9 +28,10 @@ class Data {
     this.item = Uint32Array.from(index.answers.item);
     this.prompt = Uint32Array.from(index.answers.prompt);
     this.preview = Uint32Array.from(index.answers.preview);
-    this.column = {};
-    this.code = {};
-    this.facet = {};
+    // Without a prototype: an address may ask for "constructor".
+    this.column = Object.create(null);
+    this.code = Object.create(null);
+    this.facet = Object.create(null);
     for (const facet of index.facets) {
       this.facet[facet.name] = facet;
       this.code[facet.name] = new Map(facet.values.map(([value], place) => [value, place + 1]));

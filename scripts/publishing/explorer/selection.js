@@ -43,7 +43,7 @@ class Selection {
     const side = /^([ab])\.(.+)$/.exec(key);
     if (key === "q") this.query = value;
     else if (key === "answer" && data.find(value) >= 0) this.answer = value;
-    else if (key === "pair" && value in PAIR_CLASSES) this.pair = value;
+    else if (key === "pair" && Object.hasOwn(PAIR_CLASSES, value)) this.pair = value;
     else if ((key === "a" || key === "b") && this._isRun(value, data)) this[key] = value;
     else if (side && data.settings.includes(side[2]) && data.code[side[2]].has(value)) {
       this.sides[side[1]].set(side[2], value);

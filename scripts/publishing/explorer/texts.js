@@ -84,10 +84,17 @@ class Texts {
     const id = `${kind}-${number}`;
     if (!this.searchable.has(id)) {
       const entries = await unpack(id);
-      this.searchable.set(id, entries.map((entry) => folded(strings(entry).join("\n"))));
+      this.searchable.set(id, entries.map((entry) => folded(strings(written(entry)).join("\n"))));
     }
     return this.searchable.get(id);
   }
+}
+
+/** What somebody wrote of an entry: of an answer not the route, how it ended, and its details. */
+function written(entry) {
+  if (typeof entry === "string") return entry;
+  const [text, reasoning, parsed, , error, , votes] = entry;
+  return [text, reasoning, parsed, error, votes];
 }
 
 /** All texts inside a value. */

@@ -48,6 +48,11 @@ function setDirection(node, text, language) {
   return node;
 }
 
+/** Where a part of a text ends that is to end here: not inside a character or a line end. */
+function partEnd(text, at) {
+  return /^(?:[\ud800-\udbff][\udc00-\udfff]|\r\n)$/.test(text.slice(at - 1, at + 1)) ? at + 1 : at;
+}
+
 /** A block of foreign text; a long one has a button for its next part. */
 function textBlock(text, language, label) {
   if (text === "") return make("p", { className: "empty", textContent: "(empty)" });
@@ -55,9 +60,9 @@ function textBlock(text, language, label) {
   block.setAttribute("role", "region");
   block.setAttribute("aria-label", label);
   setDirection(block, text, language);
-  block.append(visible(text.slice(0, SHOWN_CHARACTERS)));
-  if (text.length <= SHOWN_CHARACTERS) return block;
-  let shown = SHOWN_CHARACTERS;
+  let shown = partEnd(text, SHOWN_CHARACTERS);
+  block.append(visible(text.slice(0, shown)));
+  if (shown >= text.length) return block;
   const more = make("button", { type: "button" });
   const say = () => {
     const [part, all] = [shown, text.length].map((count) => count.toLocaleString("en"));
@@ -65,8 +70,9 @@ function textBlock(text, language, label) {
   };
   say();
   more.addEventListener("click", () => {
-    block.append(visible(text.slice(shown, shown + MORE_CHARACTERS)));
-    shown += MORE_CHARACTERS;
+    const end = partEnd(text, shown + MORE_CHARACTERS);
+    block.append(visible(text.slice(shown, end)));
+    shown = end;
     if (shown < text.length) say();
     else {
       more.remove();
