@@ -26,6 +26,11 @@ SCHEMA_FILE = Path(__file__).with_name("language.schema.yaml")
 #: The language of the seed questions, read beside every other one.
 SOURCE_LANGUAGE = "en"
 
+#: No language's code: the statistics name the languages together so.
+ALL = "all"
+#: Where the sentence of the probes has its date.
+DATE = "{date}"
+
 Words = tuple[str, ...]
 MonthNames = tuple[Words, ...]
 Table = Mapping[str, Words]
@@ -192,7 +197,7 @@ def load_language(path: Path, *, quick: bool = False) -> Language:
         if problems := list(_problems(content, path)):
             raise LanguageError(f"{shown(path)}: " + "\n  ".join(problems))
         language = _language(content)
-    if problems := list(_meanings(language)):
+    if problems := [*_meanings(language), *_two_numbers(content.get("numbers", {}))]:
         raise LanguageError(f"{shown(path)}: " + "\n  ".join(problems))
     return language
 
@@ -239,7 +244,9 @@ def _problems(content: Mapping[Any, Any], path: Path) -> Iterator[str]:
     for error in errors:
         key = ".".join(map(str, error.absolute_path)) or "the file"
         yield f"{key}: {_reason(error)}"
-    if not errors and content["code"] != path.stem:
+    if not errors and content["code"] == ALL:
+        yield f"code: {ALL!r} is what tables call the languages together; take another"
+    elif not errors and content["code"] != path.stem:
         yield f"code: {content['code']!r} is not the file's name; rename one of the two"
 
 
@@ -372,7 +379,7 @@ def month_names(language: Language, calendar: str) -> dict[str, int]:
 
 
 def _meanings(language: Language) -> Iterator[str]:
-    """Words with two meanings, and calendars without the names of their months."""
+    """Words with two meanings, calendars without the names of their months, the probe's date."""
     for calendar in CALENDARS:
         lists = [(f"months.{calendar}", language.months(calendar))]
         if calendar == "gregorian":
@@ -387,6 +394,8 @@ def _meanings(language: Language) -> Iterator[str]:
                 f"forms.{name}.calendar: {form.calendar} has no names of months; add "
                 f"months.{form.calendar}"
             )
+    if language.probe.count(DATE) != 1 or not language.probe.endswith(DATE):
+        yield f"probe: must end with {DATE}, which stands in it once; correct it"
     if language.forms and set(language.forms) != set(FORMATS):
         yield f"forms: needs exactly {', '.join(FORMATS)}"
 
@@ -402,6 +411,26 @@ def _two_months(lists: Sequence[tuple[str, MonthNames]]) -> Iterator[str]:
                         f"{key}: {name!r} names month {other} and month {number}; keep it for one "
                         "of the two"
                     )
+
+
+def _two_numbers(given: Mapping[str, Any]) -> Iterator[str]:
+    """Words of `numbers` with two values; `more` may correct what `joined` makes."""
+    entries = [("below_20", word, n) for n, word in enumerate(given.get("below_20", ()))]
+    for ten, spellings in enumerate(given.get("tens", ()), start=2):
+        names = [spellings] if isinstance(spellings, str) else spellings
+        entries += [("tens", name, 10 * ten) for name in names]
+    entries += [("more", word, value) for word, value in given.get("more", {}).items()]
+    lists = [entries]
+    for key in ("hours", "ordinals"):
+        lists.append([(key, word, n) for n, word in enumerate(given.get(key, ()), start=1)])
+    for words in lists:
+        known: dict[str, int] = {}
+        for key, word, value in words:
+            other = known.setdefault(fold(str(word)), value)
+            if other != value:
+                yield (
+                    f"numbers.{key}: {word!r} is {other} and {value}; keep it for one of the two"
+                )
 
 
 def _two_values(key: str, table: Table) -> Iterator[str]:

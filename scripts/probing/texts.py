@@ -15,14 +15,13 @@ from datetime import date
 import numpy as np
 
 from scripts.dates.formats import write
-from scripts.dates.language_files import named
+from scripts.dates.language_files import DATE, named
 from scripts.dates.languages import LANGUAGES
 from scripts.files import DataError
 from scripts.statistics.seeding import cell_generator
 
 #: Designs that are drawn; the one whose month, day and year are least correlated is taken.
 CANDIDATES = 200
-PLACE = "{date}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +41,13 @@ class DateSentence:
 
 
 def load_templates(languages: Sequence[str]) -> dict[str, str]:
-    """The sentence of each language. DataError unless each ends with its one `{date}`."""
+    """The sentence of each language; it ends with its one `{date}`. DataError without a file."""
     sentences = {}
     for language in languages:
         where = f"{named(language)}: probe"
         if language not in LANGUAGES:
             raise DataError(f"{where}: no such file; write it, or leave the language out")
-        sentence = LANGUAGES[language].probe
-        if sentence.count(PLACE) != 1:
-            raise DataError(f"{where}: the sentence needs {PLACE} exactly once")
-        if not sentence.endswith(PLACE):
-            raise DataError(
-                f"{where}: the sentence must end with {PLACE}, so that the last token is its"
-            )
-        sentences[language] = sentence
+        sentences[language] = LANGUAGES[language].probe
     return sentences
 
 
@@ -158,7 +150,7 @@ def date_sentences(
 
 def _sentence(template: str, language: str, form: str, day: date) -> DateSentence:
     written = write(day, language, form).text
-    begin = template.index(PLACE)
+    begin = template.index(DATE)
     visible = [i for i, sign in enumerate(written) if unicodedata.category(sign) != "Cf"]
-    text = template.replace(PLACE, written)
+    text = template.replace(DATE, written)
     return DateSentence(language, form, day, text, begin + visible[0], begin + visible[-1] + 1)

@@ -309,6 +309,10 @@ OVERLAYS: dict[str, tuple[str | bytes, list[str]]] = {
         "multitempbench: {languages: {fr: {resource: high, corpus_gb: 3}}}\n",
         ["multitempbench.languages.fr: there is no data/languages/fr.yaml; write it", "ar, de"],
     ),
+    "a language code that YAML reads as false": (
+        "multitempbench: {languages: {no: {resource: high, corpus_gb: 3}}}\n",
+        ["multitempbench.languages.False: YAML reads this code as False; put it in quotation"],
+    ),
     "unknown judge": (
         "tide: {judging: {council: [rule_judge, nobody]}}\n",
         ["tide.judging.council: 'nobody' is not in models", "known: "],

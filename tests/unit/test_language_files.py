@@ -32,7 +32,6 @@ from scripts.files import DataError
 from scripts.multitempbench import prompts, translation
 from scripts.multitempbench.own_questions import read_own_questions
 from scripts.multitempbench.tables import data as tables
-from scripts.probing import texts
 from scripts.publishing.latex import escape
 from scripts.workflow.digest import ROOT, import_closure
 
@@ -180,6 +179,24 @@ BROKEN: dict[str, tuple[Change, str]] = {
     ),
     "unknown digits": (put("forms/long/digits", "roman"), "forms.long.digits: 'roman' is not one"),
     "unknown key": (put("moths", []), "the file: unknown key moths; known: aliases, code"),
+    "code that tables use": (put("code", "all"), "code: 'all' is what tables"),
+    "one word for two numbers": (
+        put("numbers/below_20/3", "Deux"),
+        "numbers.below_20: 'Deux' is 2 and 3; keep it for one of the two",
+    ),
+    "a further word for another number": (
+        put("numbers/more/vingt", 21),
+        "numbers.more: 'vingt' is 20 and 21; keep it",
+    ),
+    "one word for two ordinals": (
+        put("numbers/ordinals", ["premier", "premier"]),
+        "numbers.ordinals: 'premier' is 1 and 2; keep it",
+    ),
+    "probe without its date": (
+        put("probe", "Le conseil s'est réuni."),
+        "probe: must end with {date}, which stands in it once; correct it",
+    ),
+    "probe with words behind its date": (put("probe", "Le {date} !"), "probe: must end with"),
     "code of another file": (put("code", "de"), "code: 'de' is not the file's name"),
     "one word for two relations": (
         put("relations/after", ["avant"]),
@@ -266,22 +283,19 @@ def test_a_quick_load_explains_a_broken_file_as_well(tmp_path: Path) -> None:
         load_language(path, quick=True)
 
 
-def test_a_prompt_a_probe_or_a_translation_may_lack_its_place(
+def test_a_prompt_or_a_translation_may_lack_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def change(content: dict[str, Any]) -> None:
         content["prompt"]["instructions"]["relation"] = "Répondez."
-        content["probe"] = "Le conseil s'est réuni."
         content["translations"]["texts"][first.question_id] = "Quelle date ?"
 
     first = own_questions()[0]
     language = load_language(broken(tmp_path, change))
-    for module in (prompts, texts, translation):
+    for module in (prompts, translation):
         monkeypatch.setattr(module, "LANGUAGES", {"fr": language})
     with pytest.raises(DataError, match=r"fr\.yaml: prompt.instructions.relation: must hold \{\{o"):
         prompts.load_prompts(["fr"])
-    with pytest.raises(DataError, match=r"fr\.yaml: probe: the sentence needs \{date\} exactly"):
-        texts.load_templates(["fr"])
     _, [failure] = translation.shipped_rows([first], "fr")
     assert failure.reason == (
         f"data/languages/fr.yaml: translations.texts.{first.question_id}: lost {{d1}}"
