@@ -29,6 +29,8 @@ from scripts.publishing.text import visible
 # The explorer, seen from results/BENCHMARK/tables.
 _EXPLORER = "../../explorer.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+# Characters of a leading cell that may stay on one line.
+LONGEST_NAME = 32
 _LINKS = "A value with dots below opens the answers behind it in the explorer."
 _STYLE = """
 body { font: 14px/1.4 "Noto Sans", "DejaVu Sans", Arial, sans-serif; color: #1a1a1a;
@@ -43,7 +45,7 @@ thead tr:last-child th { border-bottom: 1px solid #1a1a1a; }
 td.value { text-align: right; white-space: nowrap; }
 th.value { text-align: right; }
 td.words { min-width: 5rem; max-width: 24rem; }
-td.words:first-child { white-space: nowrap; }
+td.words:first-child { white-space: nowrap; } td.sentence:first-child { white-space: normal; }
 tr.block th { font-style: italic; font-weight: 400; border-top: 1px solid #1a1a1a; }
 tr.block:first-child th { border-top: 0; }
 .best { font-weight: 700; } .second { text-decoration: underline; }
@@ -133,9 +135,14 @@ def _body(table: Table, letters: Mapping[str, str]) -> list[str]:
     return [*lines, "</tbody>"]
 
 
+def _stub_kind(text: str) -> str:
+    """The style of a leading cell: a name stays on one line, a sentence does not."""
+    return "words sentence" if len(text) > LONGEST_NAME else "words"
+
+
 def _row(table: Table, row: Row, letters: Mapping[str, str]) -> str:
     stub = ["" if row.repeated and i == 0 else text for i, text in enumerate(row.stub)]
-    cells = [f'<td class="words">{isolated(text)}</td>' for text in stub]
+    cells = [f'<td class="{_stub_kind(text)}">{isolated(text)}</td>' for text in stub]
     cells += [
         _cell(cell, letters, _kind(column), link_of(table, column, row, cell))
         for cell, column in zip(row.cells, table.columns, strict=True)

@@ -34,6 +34,11 @@ def test_cells_marks_and_notes() -> None:
     assert "A&lt;b&gt;" in text and "<b>" not in text
 
 
+def test_a_sentence_that_leads_a_row_may_break() -> None:
+    text = page(rows=(Row(("a sentence " * 5, "y"), (Cell(1, "1"), Cell(2, "2"))),))
+    assert '<td class="words sentence">a sentence a' in text and '<td class="words">y</td>' in text
+
+
 def test_a_table_without_rows_says_so() -> None:
     assert "<em>no rows</em>" in page(rows=())
 
