@@ -27,8 +27,9 @@ def main(snakemake: Any) -> None:
     results = result_index.results_table(shown, ledger)
     files.write_text(output.tex, tables.to_latex(numbers) + tables.to_latex(results))
     files.write_csv(output.csv, result_index.to_frame(macros, shown, ledger))
-    files.write_text(output.html, web.to_html(numbers, Path(output.csv).name))
-    files.write_text(output.results_html, web.to_html(results, Path(output.csv).name))
+    for page, table in ((output.html, numbers), (output.results_html, results)):
+        on_screen = result_index.without_pages(table)
+        files.write_text(page, web.to_html(on_screen, Path(output.csv).name))
 
 
 if "snakemake" in globals():

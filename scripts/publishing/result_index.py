@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ def _place(entry: Mapping[str, Any]) -> str:
 def results_table(shown: Iterable[Shown], ledger: Ledger) -> Table:
     """One row a table or figure, sorted by path."""
     columns = (
-        Column("place", "No.", align="r"),
+        Column("number", "No.", align="r"),
         Column("page", "Page", align="r"),
         Column("file", "Data file", align="P{3.9cm}"),
         Column("rule", "Rule", align="P{2.4cm}"),
@@ -145,6 +145,15 @@ def _result_row(one: Shown, made: Mapping[str, Any], ledger: Ledger) -> Row:
         _text(_short(made["sha256"])),
     )
     return Row((one.kind,), cells, anchor=f"result:{one.path}")
+
+
+def without_pages(table: Table) -> Table:
+    """The table for a screen, which has no pages and no numbers of tables."""
+    kept = [i for i, column in enumerate(table.columns) if column.key not in ("page", "number")]
+    rows = (replace(row, cells=tuple(row.cells[i] for i in kept)) for row in table.rows)
+    caption = table.caption.split(". ")[0] + "."
+    columns = tuple(table.columns[i] for i in kept)
+    return replace(table, caption=caption, columns=columns, rows=tuple(rows))
 
 
 def to_frame(

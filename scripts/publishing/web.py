@@ -7,6 +7,7 @@ forbids scripts and connections by its own policy, so that what a model wrote st
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Mapping
 from itertools import groupby
@@ -77,7 +78,7 @@ def to_html(table: Table, values: str = "") -> str:
     notes = [f"{EN_DASH}<sup>{letter}</sup> {escape(why)}." for why, letter in letters.items()]
     notes += [escape(note) for note in table.notes]
     notes += [_LINKS] * bool(table.link)
-    notes += [f"Values: {_file(values, values)}"] * bool(values)
+    notes += [f"Values: {_file(values, escape(values))}"] * bool(values)
     lines = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -116,9 +117,14 @@ def _kind(column: Column) -> str:
     return "value" if column.align in ("l", "c", "r") else "words"
 
 
-def _file(address: str, text: str) -> str:
-    """A link to a file, in a window of its own."""
-    return f'<a href="{escape(quote(address))}" target="_blank" rel="noopener">{escape(text)}</a>'
+def _file(address: str, shown: str) -> str:
+    """A link to a file, in a window of its own; `shown` is HTML."""
+    return f'<a href="{escape(quote(address))}" target="_blank" rel="noopener">{shown}</a>'
+
+
+def _named(text: str) -> str:
+    """A path or name that may break at its joints."""
+    return re.sub(r"(?<=[/._])(?=\w)", "<wbr>", escape(text))
 
 
 def _body(table: Table, letters: Mapping[str, str]) -> list[str]:
@@ -156,7 +162,9 @@ def _cell(cell: Cell, letters: Mapping[str, str], kind: str, link: Mapping[str, 
     if cell.pieces:
         bars = '<span class="bar"> | </span>'.join(f"<bdi>{escape(p)}</bdi>" for p in cell.pieces)
         return f'<td class="words" dir="ltr">{bars}</td>'
-    text = _file(cell.file, cell.text) if cell.file else isolated(cell.text)
+    text = _named(cell.text) if cell.identifier else isolated(cell.text)
+    if cell.file:
+        text = _file(cell.file, text)
     if cell.rank:
         text = f'<span class="{cell.rank}">{text}</span>'
     if cell.mark:
