@@ -241,9 +241,12 @@ def _validator() -> Any:
 def _problems(content: Mapping[Any, Any], path: Path) -> Iterator[str]:
     """What the schema forbids, one sentence a key."""
     errors = sorted(_validator().iter_errors(content), key=lambda e: [str(p) for p in e.path])
-    for error in errors:
-        key = ".".join(map(str, error.absolute_path)) or "the file"
-        yield f"{key}: {_reason(error)}"
+    sentences = (
+        f"{'.'.join(map(str, error.absolute_path)) or 'the file'}: {_reason(error)}"
+        for error in errors
+    )
+    # Several missing keys are one sentence, though each is an error.
+    yield from dict.fromkeys(sentences)
     if not errors and content["code"] == ALL:
         yield f"code: {ALL!r} is what tables call the languages together; take another"
     elif not errors and content["code"] != path.stem:

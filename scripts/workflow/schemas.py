@@ -15,11 +15,33 @@ RETIRED_KEYS: dict[str, str] = {}
 
 
 def schema_problems(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:
-    """One sentence per violation: the key, the value, and what is allowed."""
+    """One sentence per violation: the key, the value, and what is allowed.
+
+    Keys that are no words come first and alone: no schema knows them.
+    """
+    if odd := list(_no_words(config)):
+        yield from odd
+        return
     validator = jsonschema.Draft202012Validator(schema)
     errors = sorted(validator.iter_errors(config), key=lambda e: [str(p) for p in e.absolute_path])
-    for error in errors:
-        yield from _explain(error)
+    # Several missing keys are one sentence, though each is an error.
+    yield from dict.fromkeys(sentence for error in errors for sentence in _explain(error))
+
+
+def _no_words(value: Any, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Keys that YAML reads as yes or no, as numbers or as dates."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            path = (*above, str(key))
+            if not isinstance(key, str):
+                yield (
+                    f"{'.'.join(path)}: YAML reads this key as {key!r}; put what stands there in "
+                    "quotation marks"
+                )
+            yield from _no_words(inner, path)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _no_words(inner, (*above, str(place)))
 
 
 def _explain(error: jsonschema.ValidationError) -> Iterator[str]:

@@ -311,7 +311,7 @@ OVERLAYS: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "a language code that YAML reads as false": (
         "multitempbench: {languages: {no: {resource: high, corpus_gb: 3}}}\n",
-        ["multitempbench.languages.False: YAML reads this code as False; put it in quotation"],
+        ["multitempbench.languages.False: YAML reads this key as False; put"],
     ),
     "unknown judge": (
         "tide: {judging: {council: [rule_judge, nobody]}}\n",

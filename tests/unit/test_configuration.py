@@ -178,6 +178,25 @@ def test_every_mistake_is_listed_at_once(config: dict[str, Any]) -> None:
     assert "models.qwen3.5-2b: missing key(s) label" in caught.value.problems
 
 
+def test_missing_keys_are_one_problem(config: dict[str, Any]) -> None:
+    config["models"]["mine"] = {"label": "Mine"}
+    with pytest.raises(ConfigurationError) as caught:
+        check_configuration(config)
+    assert caught.value.problems == ["models.mine: missing key(s) backend, modes, source"]
+
+
+def test_a_key_is_a_word(config: dict[str, Any]) -> None:
+    odd: Any = {"unknown": 1, False: 2}
+    config.update(odd)
+    config["models"][7] = {}
+    with pytest.raises(ConfigurationError) as caught:
+        check_configuration(config)
+    assert sorted(caught.value.problems) == [
+        "False: YAML reads this key as False; put what stands there in quotation marks",
+        "models.7: YAML reads this key as 7; put what stands there in quotation marks",
+    ]
+
+
 def test_duplicate_keys_in_yaml_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("models:\n  a: 1\n  b: 2\n  a: 3\n")
