@@ -332,6 +332,16 @@ def rating_frames(world: str) -> dict[str, pd.DataFrame]:
 
 def multitempbench_frames(world: str) -> tuple[Frames, Surroundings]:
     models = SMALL_DATE_MODELS if world == SMALL else DATE_MODELS
+    frames = {
+        **frames_of_dates(date_scores(world, models), world, models),
+        **regression_frames(world),
+        **rating_frames(world),
+    }
+    return frames, Surroundings({"models": models}, tuple(models))
+
+
+def frames_of_dates(scores: pd.DataFrame, world: str, models: list[str]) -> Frames:
+    """What is computed of the scores, with the fragmentation and linearity of a world."""
     settings = multitempbench.Settings(
         modes={model: ["non_thinking"] for model in models},
         languages=LANGUAGES,
@@ -340,20 +350,17 @@ def multitempbench_frames(world: str) -> tuple[Frames, Surroundings]:
         seed=1,
         resamples=200,
     )
-    accuracy = multitempbench.accuracy_frame(date_scores(world, models), settings)
+    accuracy = multitempbench.accuracy_frame(scores, settings)
     fragments, linearity = date_fragments(world, models), date_linearity(world, models)
     chosen = correlations.Settings(models, LANGUAGES, list(DATE_TASKS), seed=1, resamples=300)
     points = correlations.points(accuracy, fragments, linearity, chosen)
     published = pd.DataFrame(columns=["task", "relation", "language", "r", "source"])
-    frames = {
+    return {
         "accuracy": accuracy,
         "mdfr": fragments,
         "linearity": linearity,
         "correlations": correlations.correlations(points, published, chosen),
-        **regression_frames(world),
-        **rating_frames(world),
     }
-    return frames, Surroundings({"models": models}, tuple(models))
 
 
 # ---- TIDE --------------------------------------------------------------------------------------
