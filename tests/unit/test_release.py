@@ -40,6 +40,9 @@ from scripts.workflow.release.given import given_files, given_rules
 EMBEDDED = "config/embedded.yaml"
 
 
+ORIGIN = {"rule": "made", "inputs": {}}
+
+
 def facts(given: Mapping[str, bytes], /, **other: Any) -> dict[str, Any]:
     return {
         "format": package.FORMAT,
@@ -49,7 +52,7 @@ def facts(given: Mapping[str, bytes], /, **other: Any) -> dict[str, Any]:
         "base": "0" * 64,
         "code": "1" * 64,
         "given": {name: package.checksum(data) for name, data in given.items()},
-        "origins": {f"results/{name}": {"rule": "made", "inputs": {}} for name in given},
+        "origins": {f"results/{name}": ORIGIN for name in given},
         "remade": {},
         "answers": {},
         **other,
@@ -125,6 +128,7 @@ def _put(name: str, data: bytes) -> Callable[[dict[str, bytes]], None]:
         (_drop("release.json"), "holds no release.json"),
         (_drop("SHA256SUMS"), "holds no SHA256SUMS"),
         (_put("thing-1/SHA256SUMS", b"nonsense\n"), "SHA256SUMS, line 1"),
+        (_put("thing-1/SHA256SUMS", b"\xff\xfe\n"), "SHA256SUMS, line 1"),
         (_put("/etc/passwd", b""), "'/etc/passwd' would be written outside"),
         (_put("thing-1/../x", b""), "'thing-1/../x' would be written outside"),
         (_put("thing-1\\x", b""), "would be written outside"),
@@ -150,6 +154,23 @@ def test_links_and_devices_are_refused(tmp_path: Path) -> None:
             archive.addfile(entry)
         with pytest.raises(DataError, match="is no plain file"):
             package.check(tmp_path / "r.tar.gz")
+    with tarfile.open(tmp_path / "r.tar.gz", "w:gz") as archive:
+        entry = tarfile.TarInfo("thing-1/x")
+        size, entry.size = 1 << 40, 1
+        entry.pax_headers = {"GNU.sparse.size": str(size), "GNU.sparse.map": f"{size - 1},1"}
+        archive.addfile(entry, io.BytesIO(b"x"))
+    with pytest.raises(DataError, match="is no plain file"):
+        package.check(tmp_path / "r.tar.gz")
+
+
+def test_a_release_that_has_no_room_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = small(tmp_path / "r.tar.gz")
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=100))
+    with pytest.raises(DataError, match=r"bytes, and .* has room for 100"):
+        package.unpack(release, tmp_path / "release")
+    assert not list(tmp_path.glob(".unpacking*"))
 
 
 def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
@@ -166,7 +187,8 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
         ({"origins": {}}, "origins must tell"),
         ({"results": "results/../.."}, "results is 'results/../..'"),
         ({"commit": "\x1b[2J"}, "commit is "),
-        ({"given": {"b": "0" * 64}, "origins": {"results/b": {}}}, "gives b, which is not in"),
+        ({"given": {"b": "0" * 64}, "origins": {"results/b": ORIGIN}}, "gives b, which is not in"),
+        ({"origins": {"results/a/tokens.csv": 7}}, "origins must tell"),
     ):
         with pytest.raises(DataError, match=message):
             package.check(small(tmp_path / "other.tar.gz", **other))
@@ -531,6 +553,15 @@ def test_overlays_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None
     assert found == ["2-b.yaml", "10-a.yaml", "replay.yaml"]
 
 
+def test_a_replay_goes_where_the_release_was_unpacked() -> None:
+    overlays = ["results/x/release/configuration/replay.yaml"]
+    run = {"results": "results/x", "release": "results/x/release"}
+    building.refuse_elsewhere({"run": run}, overlays)
+    for change in ({"results": "results"}, {"release": "results/release"}):
+        with pytest.raises(DataError, match=f"belongs into .* run.{next(iter(change))}: results"):
+            building.refuse_elsewhere({"run": run | change}, overlays)
+
+
 def test_a_replay_that_would_ask_or_fetch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"run": {"benchmarks": ["tide"]}, **load([EMBEDDED])}
     asks = PlannedJob(
@@ -601,6 +632,10 @@ def test_commands_end_with_a_message(
     assert command.main(["compare"]) == 1
     assert "replays no release" in capsys.readouterr().err
     monkeypatch.setattr(building, "refuse_foreign", lambda *_: None)
+    assert command.main(["unpack", str(released())]) == 1
+    assert "belongs into results/release, but its configuration" in capsys.readouterr().err
+    replayed = {"run": {"results": "results", "release": "results/release"}}
+    monkeypatch.setattr(command, "load", lambda _: replayed)
     assert command.main(["unpack", str(released(code="2" * 64))]) == 0
     told = capsys.readouterr()
     assert told.out == "results/release/configuration/replay.yaml\n"

@@ -45,7 +45,9 @@ def _unpack(chosen: argparse.Namespace) -> int:
     overlays, warnings = building.prepare(Path(chosen.release))
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    building.refuse_foreign(load(overlays), overlays)
+    config = load(overlays)
+    building.refuse_elsewhere(config, overlays)
+    building.refuse_foreign(config, overlays)
     print(" ".join(overlays))
     return 0
 

@@ -202,6 +202,21 @@ def configuration_files(folder: Path) -> list[str]:
     return [*map(str, numbered), str(folder / configuration.REPLAY)]
 
 
+def refuse_elsewhere(config: Mapping[str, Any], overlays: list[str]) -> None:
+    """Raise DataError where the replay would not go where the release was unpacked.
+
+    Only that folder was looked at for results of this checkout.
+    """
+    folder = Path(overlays[-1]).parents[1]
+    wanted = {"results": folder.parent.as_posix(), "release": folder.as_posix()}
+    for key, place in wanted.items():
+        if config["run"].get(key) != place:
+            raise DataError(
+                f"{overlays[-1]}: the replay of this release belongs into {place}, but its "
+                f"configuration says run.{key}: {config['run'].get(key)}; it was changed"
+            )
+
+
 def refuse_foreign(config: Mapping[str, Any], overlays: list[str]) -> None:
     """Raise DataError where the replay would ask a model, or make what the release should give."""
     roster = config["models"]

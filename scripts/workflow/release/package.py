@@ -105,6 +105,7 @@ def _extract(path: Path, place: Path) -> Path:
         with tarfile.open(path, "r:gz") as archive:
             members = archive.getmembers()
             top = _top(path, members)
+            _refuse_larger_than_room(path, members, place)
             archive.extractall(place, members, filter="data")
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise DataError(
@@ -118,7 +119,8 @@ def _top(path: Path, members: list[tarfile.TarInfo]) -> str:
     tops, seen = set(), set()
     for member in members:
         parts = PurePosixPath(member.name).parts
-        if not member.isreg():
+        # A sparse file of a few bytes can claim any size.
+        if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.sparse is not None:
             raise DataError(
                 f"{path}: {member.name!r} is no plain file (a link, a device, a folder)"
             )
@@ -132,6 +134,14 @@ def _top(path: Path, members: list[tarfile.TarInfo]) -> str:
     if len(tops) != 1:
         raise DataError(f"{path}: holds {len(tops)} folders; a release is one")
     return str(tops.pop())
+
+
+def _refuse_larger_than_room(path: Path, members: list[tarfile.TarInfo], place: Path) -> None:
+    size, room = sum(member.size for member in members), shutil.disk_usage(place).free
+    if size > room:
+        raise DataError(
+            f"{path}: unpacked it has {size:,} bytes, and {place.parent} has room for {room:,}"
+        )
 
 
 def verify(folder: Path) -> dict[str, Any]:
@@ -173,9 +183,18 @@ def _facts(folder: Path) -> dict[str, Any]:
             raise DataError(f"{folder.name}/{FACTS}: {key} must map paths to checksums")
     made = facts.get("origins")
     given = {f"{facts.get('results')}/{name}" for name in facts["given"]}
-    if not isinstance(made, dict) or made.keys() != given:
+    known = isinstance(made, dict) and made.keys() == given
+    if not known or not all(map(_is_origin, made.values())):
         raise DataError(f"{folder.name}/{FACTS}: origins must tell how every given file was made")
     return dict(facts)
+
+
+def _is_origin(origin: object) -> bool:
+    return (
+        isinstance(origin, dict)
+        and isinstance(origin.get("rule"), str)
+        and isinstance(origin.get("inputs"), dict)
+    )
 
 
 def _is_entry(entry: tuple[object, object]) -> bool:
@@ -189,7 +208,9 @@ def _listed(path: Path) -> Iterator[tuple[str, str]]:
     """(name, checksum) of every line of SHA256SUMS."""
     if not path.is_file():
         raise DataError(f"{path.parent.name}: holds no {SUMS}; this is no release")
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    # Bytes that are no text stay in a line that is then refused, or names a file that is not there.
+    lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")
+    for number, line in enumerate(lines[:-1] if lines[-1] == "" else lines, start=1):
         found = _SUM.fullmatch(line)
         if found is None:
             raise DataError(f"{path.parent.name}/{SUMS}, line {number}: no checksum and name")
