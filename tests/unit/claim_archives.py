@@ -7,7 +7,6 @@ which words are miscounted; here, as the study has it, those of the most tokens.
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -285,28 +284,27 @@ PERTURBATIONS: Mapping[str, Callable[[], Archive]] = {
 # ---- from replies to statistics ----------------------------------------------------------------
 
 
-Scored = dict[tuple[Run, str, int], pd.DataFrame]
+Scored = dict[tuple[Any, ...], pd.DataFrame]
 
 
 def scored(archive: Archive, folder: Path, known: Scored) -> pd.DataFrame:
-    """The scores of an archive. `known`: those of the published one; the same rows score the same.
+    """The scores of an archive: its file through backend, parser and scorer, cell by cell.
 
-    Replies go through archive file, backend, parser and scorer, one task and shot count at a time.
+    `known` keeps those of the published archive: the very rows score the same, whoever has them.
     """
-    published, parts = published_archive(), []
+    parts = []
     requests = by_cell(material().requests, lambda request: request.setting["shots"])
     for run, rows in archive.items():
-        mine, before = by_cell(rows, shots_of), by_cell(published[run], shots_of)
+        mine = by_cell(rows, shots_of)
         for cell, asked in requests.items():
-            given, old = mine.get(cell, []), before.get(cell, [])
-            same = len(given) == len(old) and all(map(operator.is_, given, old))
-            if not same or (run, *cell) not in known:
+            given = mine.get(cell, [])
+            key = (cell, *map(id, given))
+            found = known.get(key)
+            if found is None:
                 found = score_cell(run, asked, given, folder / "archive.jsonl")
-            else:
-                found = known[run, *cell]
-            if same:
-                known[run, *cell] = found
-            parts.append(found)
+            if archive is published_archive() or not given:
+                known[key] = found
+            parts.append(found.assign(model=run[0], mode=run[1]))
     # Plain text columns: the comparisons look items up five times as fast.
     text = [name for name, kind in SCORE_DTYPES.items() if kind == "str"]
     return gather_scores(parts).astype(dict.fromkeys(text, object))

@@ -7,17 +7,21 @@ does not rest on answers (token counts, ratings, probes, the council's agreement
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from scripts import files
 from scripts.multitempbench import analysis as multitempbench
 from scripts.multitempbench import correlations
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES
 from scripts.multitempbench.tasks import TASKS as DATE_TASKS
 from scripts.publishing.claim_tests import Surroundings
+from scripts.publishing.claims import Claim, Verdict, judge
+from scripts.publishing.numbers import Source
 from scripts.syntaxbench.analysis import compute_frames
 from scripts.syntaxbench.score_index import Settings
 from scripts.syntaxbench.tokens import SAMPLE_COLUMNS, token_frames
@@ -502,3 +506,13 @@ BUILDERS = {
     "multitempbench": multitempbench_frames,
     "tide": tide_frames,
 }
+
+
+def verdicts_of(
+    folder: Path, claims: Sequence[Claim], frames: Frames, around: Surroundings
+) -> dict[str, Verdict]:
+    """The verdict of every claim of one benchmark on its statistics, by the claim's name."""
+    benchmark = claims[0].benchmark
+    for name, frame in frames.items():
+        files.write_csv(folder / benchmark / "statistics" / f"{name}.csv", frame)
+    return {v.claim.name: v for v in judge(claims, Source(folder), {benchmark: around})}

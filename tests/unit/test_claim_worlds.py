@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from claim_worlds import BUILDERS, HOLDS, REVERSED, SMALL, WORLDS
+from claim_worlds import BUILDERS, HOLDS, REVERSED, SMALL, WORLDS, verdicts_of
 
-from scripts import files
 from scripts.publishing import claims
 from scripts.publishing.claims import NOT_ESTIMABLE, NOT_SUPPORTED, SUPPORTED, Verdict
-from scripts.publishing.numbers import Source
 
 ROOT = Path(__file__).parents[2]
 FILES = [ROOT / "paper" / "claims.yaml", *sorted((ROOT / "paper" / "claims").glob("*.yaml"))]
@@ -24,12 +22,10 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     found = {}
     for world in WORLDS:
         for benchmark, build in BUILDERS.items():
+            mine = [claim for claim in CLAIMS if claim.benchmark == benchmark]
             folder = tmp_path_factory.mktemp(f"{world}-{benchmark}")
-            frames, surroundings = build(world)
-            for name, frame in frames.items():
-                files.write_csv(folder / benchmark / "statistics" / f"{name}.csv", frame)
-            judged = claims.judge(CLAIMS, Source(folder), {benchmark: surroundings})
-            found |= {(verdict.claim.name, world): verdict for verdict in judged}
+            judged = verdicts_of(folder, mine, *build(world))
+            found |= {(name, world): verdict for name, verdict in judged.items()}
     return found
 
 

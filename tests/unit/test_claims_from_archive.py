@@ -12,11 +12,10 @@ from pathlib import Path
 import claim_archives as archives
 import pytest
 from claim_archives import BASE, NOTHING, PERTURBATIONS
+from claim_worlds import verdicts_of
 
-from scripts import files
 from scripts.publishing import claims
 from scripts.publishing.claims import NOT_ESTIMABLE, NOT_SUPPORTED, SUPPORTED, Verdict
-from scripts.publishing.numbers import Source
 
 ROOT = Path(__file__).parents[2]
 # Token counts alone.
@@ -96,11 +95,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Ve
     for name, perturbed in PERTURBATIONS.items():
         folder, archive = tmp_path_factory.mktemp("archive"), perturbed()
         scores = archives.scored(archive, folder, known)
-        for stem, frame in archives.statistics(scores, [*archive]).items():
-            files.write_csv(folder / "syntaxbench" / "statistics" / f"{stem}.csv", frame)
-        around = {"syntaxbench": archives.surroundings([*archive])}
-        judged = claims.judge(CLAIMS, Source(folder), around)
-        found[name] = {verdict.claim.name: verdict for verdict in judged}
+        frames = archives.statistics(scores, [*archive])
+        around = archives.surroundings([*archive])
+        found[name] = verdicts_of(folder, CLAIMS, frames, around)
     return found
 
 

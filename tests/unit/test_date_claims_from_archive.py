@@ -11,14 +11,12 @@ from pathlib import Path
 
 import date_archives as archives
 import pytest
-from claim_worlds import DATE_MODELS, HOLDS, frames_of_dates
+from claim_worlds import DATE_MODELS, HOLDS, frames_of_dates, verdicts_of
 from date_archives import BASE, NOTHING, PERTURBATIONS
 
-from scripts import files
 from scripts.publishing import claims
 from scripts.publishing.claim_tests import Surroundings
 from scripts.publishing.claims import NOT_ESTIMABLE, NOT_SUPPORTED, SUPPORTED, Verdict
-from scripts.publishing.numbers import Source
 
 ROOT = Path(__file__).parents[2]
 OF_ANSWERS = {f"multitempbench/statistics/{stem}.csv" for stem in ("accuracy", "correlations")}
@@ -49,15 +47,11 @@ CHANGED: Mapping[str, set[str]] = {
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Verdict]]:
     """Perturbation and claim to verdict."""
-    around = {"multitempbench": Surroundings({"models": DATE_MODELS}, tuple(DATE_MODELS))}
+    around = Surroundings({"models": DATE_MODELS}, tuple(DATE_MODELS))
     found = {}
     for name, perturbed in PERTURBATIONS.items():
-        folder = tmp_path_factory.mktemp("archive")
-        scores = archives.scored(perturbed())
-        for stem, frame in frames_of_dates(scores, HOLDS, DATE_MODELS).items():
-            files.write_csv(folder / "multitempbench" / "statistics" / f"{stem}.csv", frame)
-        judged = claims.judge(CLAIMS, Source(folder), around)
-        found[name] = {verdict.claim.name: verdict for verdict in judged}
+        frames = frames_of_dates(archives.scored(perturbed()), HOLDS, DATE_MODELS)
+        found[name] = verdicts_of(tmp_path_factory.mktemp("archive"), CLAIMS, frames, around)
     return found
 
 
