@@ -37,6 +37,7 @@ rule judge_claims:
         runtime=growing(10),
     params:
         results=lambda wildcards: RESULTS,
+        benchmarks=sorted(FOUND),
         contexts=CLAIM_CONTEXTS,
         labels={name: MODELS[name].get("label", name) for name in sorted(MODELS)},
         titles={name: FOUND[name].title for name in BENCHMARKS},

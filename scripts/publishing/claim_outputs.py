@@ -184,7 +184,7 @@ def _notes(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     notes = [
         "Supported: the estimate is on the claimed side, by its interval, or by a p of at most "
         "alpha (two-sided) where the test has one; a threshold has no error and says so by its "
-        "name. Units of a mean or slope are models, tokenizers or languages, not items.",
+        "name. Units of a mean or slope are models, tokenisers or languages, not items.",
     ]
     methods = {v.claim.correction: v.family_size for v in verdicts if v.family_size}
     notes += [

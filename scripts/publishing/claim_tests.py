@@ -161,7 +161,7 @@ class Outcome:
 #: What `minimum` can ask for: the columns that name such things, and one of them in words.
 COUNTED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "models": (("model", "model_a", "model_b"), "model"),
-    "tokenisers": (("tokeniser",), "tokenizer"),
+    "tokenisers": (("tokeniser",), "tokeniser"),
     "languages": (("language",), "language"),
     "tasks": (("task",), "task"),
     "documents": (("document",), "document"),

@@ -151,17 +151,22 @@ def _number(value: float | None) -> float | str | None:
 # ---- the declaration ---------------------------------------------------------------------------
 
 
-def read_claims(paths: Iterable[Path | str]) -> list[Claim]:
-    """The claims of all files, in their order.
+def read_claims(paths: Iterable[Path | str], known: Iterable[str] = ()) -> list[Claim]:
+    """The claims of all files, in their order; `known` are the benchmarks that a section may name.
 
     Raises DataError naming file, claim and key: wrong keys or values, a name that repeats.
     """
+    benchmarks = sorted(known)
     claims = []
     for path in paths:
         sections = files.read_yaml(path)
         if not isinstance(sections, dict):
             raise DataError(f"{path}: expected one section a benchmark")
         for benchmark, entries in sections.items():
+            if benchmarks and benchmark not in benchmarks:
+                raise DataError(
+                    f"{path}: section {benchmark}: no benchmark; there are {', '.join(benchmarks)}"
+                )
             if not isinstance(entries, list):
                 raise DataError(f"{path}: section {benchmark}: expected a list of claims")
             claims += [_claim(str(path), str(benchmark), entry) for entry in entries]

@@ -3,9 +3,9 @@
 input: `claims` (files of claims), the statistics that they name; output: `json`, `csv`, `tex` (the
 commands of the text), `html` (all claims), `tables` (a LaTeX table for each benchmark of the run,
 in the order of params.contexts); params: `contexts` (benchmark to captions.publication_params),
-`labels` (display names of the models of the roster), `results` (the results directory), `titles`
-(display names of the benchmarks). The log has a line a claim, the terminal the number of each
-verdict.
+`benchmarks` (all that there are), `labels` (display names of the models of the roster), `results`
+(the results directory), `titles` (display names of the benchmarks of the run). The log has a line a
+claim, the terminal the number of each verdict.
 """
 
 import sys
@@ -33,7 +33,7 @@ def main(snakemake: Any) -> None:
         context = Context.from_params(part, name)
         models = tuple(context.model_keys())
         surroundings[name] = Surroundings(captions.facts(context), models, params.labels)
-    declared = claims.read_claims(file_list(snakemake.input.claims))
+    declared = claims.read_claims(file_list(snakemake.input.claims), params.benchmarks)
     found = claims.judge(declared, Source(params.results), surroundings)
     whole = claim_outputs.build(found, params.titles)
     files.write_json(output.json, claim_outputs.to_json(found))

@@ -122,6 +122,7 @@ class Comparison:
 
     published_file: str
     line: int
+    column: str
     source: str
     key: str
     quantity: str
@@ -287,6 +288,7 @@ class _File:
         base = Comparison(
             published_file=self._name,
             line=line,
+            column=column,
             source=cells["source"],
             key="; ".join(f"{key}={cells[key]}" for key in self._keys),
             quantity=quantity.label or (quantity.unit or "figure" if self._by_row else column),

@@ -78,12 +78,12 @@ def build(
         rows.append(Row((str(entry["label"]),), cells))
     return Table(
         "shared_axis",
-        "One tokenizer seen by every benchmark of the run. "
+        "One tokeniser seen by every benchmark of the run. "
         f"{'; '.join(axis['meaning'] for axis in axes.values())}.",
         ("Model",),
         columns,
         tuple(rows),
-        short_caption="Tokenizers across the benchmarks",
+        short_caption="Tokenisers across the benchmarks",
     )
 
 

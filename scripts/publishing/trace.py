@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,6 +156,8 @@ def model_line(path: Path) -> str:
 
 def _state(path: str, recorded: str | None) -> str:
     """The recorded SHA-256 and whether the file is still the same."""
+    if Path(path).is_dir():
+        return "a folder"
     if not Path(path).is_file():
         return "no longer there"
     if recorded is None:
@@ -176,7 +179,7 @@ def _files(names: Sequence[str], recorded: Mapping[str, str], whole: bool) -> It
             for index, name in enumerate(members)
             if whole
             or index < SHOWN
-            or not states[name].startswith("sha256")
+            or not states[name].startswith(("sha256", "a folder"))
             or "CHANGED" in states[name]
         ]
         yield from (f"{name}   {states[name]}" for name in shown)
@@ -298,6 +301,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         published = Published.read(chosen.results, chosen.paper)
         for line in report(chosen.name, published, whole=chosen.whole):
             print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads (head, less) has seen enough; nothing is left to be written at the end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (OSError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

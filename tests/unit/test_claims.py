@@ -429,6 +429,9 @@ def test_wrong_files_of_claims(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump({"a": [{**BASE, "parts": [1]}]}))
     with pytest.raises(DataError, match="key parts"):
         claims.read_claims([path])
+    path.write_text(yaml.safe_dump({"tid": [{**BASE, **GOOD}]}))
+    with pytest.raises(DataError, match="section tid: no benchmark; there are tide, toy"):
+        claims.read_claims([path], ["toy", "tide"])
 
 
 # ---- forms -------------------------------------------------------------------------------------
@@ -510,6 +513,7 @@ def job(tmp_path: Path) -> SimpleNamespace:
         input=SimpleNamespace(claims=str(ROOT / "paper" / "claims.yaml")),
         output=SimpleNamespace(**{key: str(folder / name) for key, name in names.items()}),
         params=SimpleNamespace(
+            benchmarks=["multitempbench", "syntaxbench", "tide"],
             contexts={"syntaxbench": params},
             labels={"qwen3.6-27b": "Qwen3.6-27B"},
             titles={"syntaxbench": "SyntaxBench"},

@@ -154,6 +154,7 @@ def build_joint_parts(results: Path, contexts: dict[str, dict[str, Any]]) -> Non
                 tables=made / "claims_tables.tex", **{end: made / f"claims.{end}" for end in forms}
             ),
             params=SimpleNamespace(
+                benchmarks=["multitempbench", "syntaxbench", "tide"],
                 contexts=contexts,
                 labels={},
                 titles={name: benchmarks.found()[name].title for name in contexts},

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts.files import DataError, sha256_file
+from scripts.publishing import trace
 from scripts.publishing.trace import main, read_provenance, sentences, steps
 
 STATISTICS = "results/b/statistics/s.csv"
@@ -162,3 +166,24 @@ def test_what_is_wrong_is_said(
         read_provenance(Path("results"))
     assert main(["Best", "--results", "elsewhere"]) == 1
     assert "elsewhere" in capsys.readouterr().err
+
+
+def test_a_folder_that_a_rule_made_is_there(tmp_path: Path) -> None:
+    assert trace._state(str(tmp_path), "0" * 64) == "a folder"
+    assert trace._state(str(tmp_path / "gone"), None) == "no longer there"
+
+
+def test_a_reader_who_stops_early_is_no_error(finished: dict[str, Any]) -> None:
+    root = Path(trace.__file__).parents[2]
+    run = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"set -o pipefail; {sys.executable} -m scripts.publishing.trace Best | true",
+        ],
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
