@@ -142,11 +142,24 @@ def _model_problems(names: Iterable[str], config: Section) -> Iterator[str]:
             yield str(error)
         if entry["backend"] == "archive" and not entry.get("archive"):
             yield f"models.{name}.archive: missing; name the file of published outputs"
+        elif entry["backend"] == "archive":
+            yield from _archive_problems(name, str(entry["archive"]))
+        if not str(entry["label"]).strip():
+            yield f"models.{name}.label: only blanks; write the name that tables print"
         embedded = entry["source"].removeprefix("embedded:")
         if embedded != entry["source"] and embedded not in config["embedded_models"]:
             known = ", ".join(config["embedded_models"])
             yield f"models.{name}.source: {embedded!r} is not in embedded_models; known: {known}"
         yield from _key_source_problems(name, entry)
+
+
+def _archive_problems(name: str, path: str) -> Iterator[str]:
+    """The file of an archive may have a model's name and mode in its path, and nothing else."""
+    remedy = "{model} and {mode} may stand in it, a bracket of its own is written twice"
+    try:
+        path.format(model=name, mode="non_thinking")
+    except (AttributeError, IndexError, KeyError, ValueError):
+        yield f"models.{name}.archive: {path!r} cannot be read as a path; {remedy}"
 
 
 def _key_source_problems(name: str, entry: Section) -> Iterator[str]:

@@ -33,6 +33,9 @@ def config(repository: Path) -> dict[str, Any]:
     return copy.deepcopy(load(repository))
 
 
+ARCHIVED = {"label": "A", "backend": "archive", "source": "s", "modes": ["non_thinking"]}
+
+
 @pytest.mark.parametrize("overlays", [(), ("embedded.yaml",), ("replay.yaml",)])
 def test_shipped_configurations_are_valid(repository: Path, overlays: tuple[str, ...]) -> None:
     check_configuration(load(repository, *overlays))
@@ -71,6 +74,15 @@ def set_key(config: dict[str, Any], path: str, value: Any) -> None:
         ("models/gpt-oss-20b/api_key_environment", "sk-SECRET", ["must be the NAME of an env"]),
         ("models/gpt-oss-20b/precision", None, ["models.gpt-oss-20b.precision: missing"]),
         ("models/qwen3.5-2b/source", "embedded:foo", ["'foo' is not in embedded_models"]),
+        ("models/qwen3.5-2b/label", " ", ["models.qwen3.5-2b.label: only blanks"]),
+        *(
+            (
+                "models/qwen3.5-2b",
+                {**ARCHIVED, "archive": path},
+                [f"models.qwen3.5-2b.archive: {path!r} cannot be read", "{model} and {mode}"],
+            )
+            for path in ("x/{foo}.jsonl", "x/{}.jsonl", "x/{model", "x/{model.x}.jsonl")
+        ),
         ("models/qwen3.5-2b/backend", "archive", ["models.qwen3.5-2b.archive: missing"]),
         ("models/qwen3.6-27b/thinking/switch", "none", ["cannot tell two modes apart"]),
         ("syntaxbench/tasks/palindrome_test/items", 3, ["palindrome_test.items", "multiple of 2"]),

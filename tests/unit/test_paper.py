@@ -422,6 +422,7 @@ def test_report_captions_render_from_the_parameters(name: str) -> None:
     job = SimpleNamespace(
         params=SimpleNamespace(context=publishing_frames.params("full")),
         wildcards=SimpleNamespace(name="shots"),
+        output={"tex": "results/syntaxbench/tables/shots.tex"},
         rule="r",
         config={"run": {"kind": "replay", "seed": 42}},
     )
