@@ -965,11 +965,12 @@ def test_a_disk_that_is_full_during_the_writing_of_a_table(
 
 def paper_job(tmp_path: Path, text: str) -> Any:
     (tmp_path / "paper").mkdir()
-    files = {name: tmp_path / "paper" / name for name in ("main.tex", "numbers.tex", "setup.tex")}
+    names = ("main.tex", "numbers.tex", "setup.tex", "claims.tex")
+    files = {name: tmp_path / "paper" / name for name in names}
     for file in files.values():
         file.write_text(text if file.name == "main.tex" else "")
     inputs = {"sources": [str(files["main.tex"])], "numbers": str(files["numbers.tex"])}
-    inputs["setup"] = str(files["setup.tex"])
+    inputs |= {name: str(files[f"{name}.tex"]) for name in ("setup", "claims")} | {"parts": []}
     return job(tmp_path, inputs, {"pdf": str(tmp_path / "out" / "paper.pdf")})
 
 

@@ -18,7 +18,7 @@ import pytest
 from scripts import files
 from scripts.publishing.captions import Context
 from scripts.publishing.tables import to_frame, to_latex
-from scripts.syntaxbench import tables
+from scripts.syntaxbench import readings, tables
 from scripts.syntaxbench.analysis import compute_frames
 from scripts.syntaxbench.artefacts import TABLES
 from scripts.syntaxbench.score_index import Settings
@@ -131,6 +131,10 @@ def test_nothing_to_estimate_has_a_reason(
     for name, frame in compute_frames(scores, settings).items():
         files.write_csv(tmp_path / f"{name}.csv", frame)
         frames[name] = files.read_csv(tmp_path / f"{name}.csv")
+    taken = readings.Settings(models=tuple(MODES), headline_shots=4, seed=42, resamples=50)
+    frame = readings.compute_readings({"scores": scores, **frames}, taken)
+    files.write_csv(tmp_path / "readings.csv", frame)
+    frames["readings"] = files.read_csv(tmp_path / "readings.csv")
     for name, columns in ALWAYS.items():
         frame = frames[name]
         assert len(frame)

@@ -10,6 +10,7 @@ from snakemake.utils import update_config
 
 from scripts.multitempbench import artefacts as dates
 from scripts.multitempbench import tables as date_tables
+from scripts.multitempbench.configuration import sized
 from scripts.publishing import captions, roster, shared_axis
 from scripts.publishing.layout_files import read_frames
 from scripts.publishing.tables import Table, to_frame
@@ -46,6 +47,7 @@ def tables_of(project: Project, config: dict[str, Any]) -> dict[str, Table]:
             for table, stems in letters.TABLES.items()
         }
     elif name == "multitempbench":
+        config[name]["languages"] = sized(config[name]["languages"])
         params, build = dates.context_params(config), date_tables.build
         pca = config[name]["analyses"]["pca"]
         needed = {table: dates.inputs("table", table, folder, pca) for table in dates.TABLES}

@@ -190,7 +190,7 @@ ANSWERS = {"run_model": 1, "run_ablation": 1, "build_explanations": 1, "run_expl
 SCORES = {"judge_by_program": 2, "judge_by_model": 1, "score_responses": 1, "gather_scores": 1}
 # What hangs on the scores.
 RESULT_RULES = {"compute_accuracy": 1, "compare_systems": 1, "make_table": 1}
-RESULT_RULES |= {"compute_readings": 1}
+RESULT_RULES |= {"compute_readings": 1, "compute_summary": 1}
 
 
 def test_first_run_asks_every_request_once(built: TideProject) -> None:
@@ -398,7 +398,7 @@ def test_replacing_a_judge_asks_only_the_new_one(project: TideProject) -> None:
 def test_editing_an_analysis_reruns_what_hangs_on_it(project: TideProject) -> None:
     file = project.root / "scripts" / "tide" / "statistics" / "analysis.py"
     file.write_text(file.read_text() + "\n\nADDED = 1\n")
-    hanging = {"compute_accuracy": 1, "make_table": 1}
+    hanging = {"compute_accuracy": 1, "compute_summary": 1, "make_table": 1}
     assert Counter(project.plan()) == {**with_prefix(**hanging), "collect_numbers": 1}
 
 
