@@ -20,7 +20,7 @@ from scripts.multitempbench import correlations
 from scripts.multitempbench.tasks import FORMATS, LANGUAGES
 from scripts.multitempbench.tasks import TASKS as DATE_TASKS
 from scripts.publishing.claim_tests import Surroundings
-from scripts.publishing.claims import Claim, Verdict, judge
+from scripts.publishing.claims import SUPPORTED, Claim, Verdict, judge
 from scripts.publishing.numbers import Source
 from scripts.syntaxbench.analysis import compute_frames
 from scripts.syntaxbench.score_index import Settings
@@ -516,3 +516,21 @@ def verdicts_of(
     for name, frame in frames.items():
         files.write_csv(folder / benchmark / "statistics" / f"{name}.csv", frame)
     return {v.claim.name: v for v in judge(claims, Source(folder), {benchmark: around})}
+
+
+def assert_verdicts(
+    found: Mapping[str, Verdict], changed: Mapping[str, str], close: set[str], *, base: bool
+) -> None:
+    """Every claim is supported, unless `changed` says otherwise.
+
+    Claims of `close` lie so near to alpha that others of their family decide: away from the `base`
+    only their direction counts, unless they are named.
+    """
+    expected = {
+        name: changed.get(name, SUPPORTED)
+        for name in found
+        if name not in close or name in changed or base
+    }
+    assert {name: found[name].verdict for name in expected} == expected
+    for name in close - expected.keys():
+        assert found[name].agrees, found[name].line()

@@ -12,10 +12,10 @@ from pathlib import Path
 import claim_archives as archives
 import pytest
 from claim_archives import BASE, NOTHING, PERTURBATIONS
-from claim_worlds import verdicts_of
+from claim_worlds import assert_verdicts, verdicts_of
 
 from scripts.publishing import claims
-from scripts.publishing.claims import NOT_ESTIMABLE, NOT_SUPPORTED, SUPPORTED, Verdict
+from scripts.publishing.claims import NOT_ESTIMABLE, NOT_SUPPORTED, Verdict
 
 ROOT = Path(__file__).parents[2]
 # Token counts alone.
@@ -105,15 +105,8 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Ve
 def test_a_perturbation_changes_the_verdicts_that_it_must(
     perturbation: str, verdicts: dict[str, dict[str, Verdict]]
 ) -> None:
-    changed, found = CHANGED[perturbation], verdicts[perturbation]
-    expected = {
-        name: changed.get(name, SUPPORTED)
-        for name in found
-        if name not in CLOSE or name in changed or perturbation == BASE
-    }
-    assert {name: found[name].verdict for name in expected} == expected
-    for name in CLOSE - expected.keys():
-        assert found[name].agrees, found[name].line()
+    base = perturbation == BASE
+    assert_verdicts(verdicts[perturbation], CHANGED[perturbation], CLOSE, base=base)
 
 
 @pytest.mark.parametrize("claim", [claim.name for claim in CLAIMS])
